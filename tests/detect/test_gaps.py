@@ -16,7 +16,7 @@ import pytest
 import scores
 
 from jaxbits import assert_clean, audit
-from jaxbits._analysis import function_under_test, resource_limits
+from jaxbits._analysis import eager_events, function_under_test, resource_limits
 from jaxbits._analysis.detector import EVIDENCE
 from jaxbits._analysis.finding import LEVELS
 from jaxbits._analysis.gaps import CASES
@@ -179,6 +179,22 @@ def test_gaps_are_in_dict_and_html():
     text = report._repr_html_()
     assert "<b>incomplete · raises</b>" in text
     assert "x is too short<br>it needs four numbers" in text
+
+
+def reads_then_raises(x):
+    scale = float(np.asarray(gap_cases.X)[1])
+    return jnp.no_such_function(x * scale)
+
+
+@pytest.mark.parametrize(
+    ("fn", "case"), [(jax.jit(reads_then_raises), "raises"), (reads_then_raises, "untraced")]
+)
+def test_error_of_jitted_function_does_not_depend_on_time(monkeypatch, fn, case):
+    monkeypatch.setattr(eager_events, "_MAX_SECONDS", -1.0)
+    (gap,) = audit(fn, jnp.ones(3), checks=["key_reuse"]).gaps
+    assert gap.case == case
+    assert "no_such_function" in gap.error
+    assert gap.place.text.startswith("return jnp.no_such_function(")
 
 
 def test_later_call_that_cannot_be_traced_is_partial():

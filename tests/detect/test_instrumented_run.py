@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from jaxbits import detect
+from jaxbits import audit, detect
+from jaxbits._analysis import instrumented_run
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.instrumented_run import run_instrumented
 from jaxbits._analysis.probes import Measurement, Plan, Probe
@@ -133,3 +134,19 @@ def test_run_instrumented_skips_and_lists_failed_probes():
     seen = run_instrumented(jax.make_jaxpr(jnp.sin)(1.0), [1.0], Probe(lambda *_: True, broken))
     assert seen.sites == []
     assert seen.plan.failed == {"sin"}
+
+
+def reads_twice(table, used, masked):
+    kept = jnp.where(masked < table.shape[0], table[masked], 0.0)
+    return table[used].sum(), kept.sum()
+
+
+@pytest.mark.parametrize(("seconds", "severities"), [(60.0, ["error", "note"]), (-1.0, [])])
+def test_untested_mask_is_gap_and_not_finding(monkeypatch, seconds, severities):
+    monkeypatch.setattr(instrumented_run, "MAX_SECONDS", seconds)
+    table, used, masked = jnp.arange(4.0), jnp.array([1, 4]), jnp.array([2, 9])
+    report = audit(reads_twice, table, used, masked, checks=["out_of_bounds"])
+    assert sorted(finding.severity for finding in report.findings) == severities
+    assert [gap.case for gap in report.gaps] == ([] if severities else ["partial", "partial"])
+    (found,) = detect.out_of_bounds(lambda t, i: t[i].sum(), table, used)
+    assert found.severity == "error"  # A single bad read needs no further run.

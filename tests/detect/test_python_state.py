@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import types
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from jaxbits import audit, detect
+from jaxbits._analysis import eager_events
 from jaxbits._analysis.source.rebinding import collect_evidence
 
 
@@ -192,3 +194,58 @@ def test_stale_global_skips_values_that_an_earlier_trace_leaked():
     report = audit(step, 1.0)
     assert not report.gaps
     assert report["leak"]
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def ask_for(key, n):
+    key, sub = jax.random.split(key)
+    return key, jax.random.normal(sub, (n,))
+
+
+class Solver:
+    def __init__(self):
+        self.key, self.spread = jax.random.key(0), jnp.ones(4)
+
+    def ask(self):
+        self.key, drawn = ask_for(self.key, 4)
+        return drawn
+
+    def widen(self, x):
+        wider = self.spread * x
+        self.spread = wider
+        return x
+
+    def grow(self, x):
+        return self.spread.sum() + self.widen(x)
+
+
+def test_leak_does_not_depend_on_time(monkeypatch):
+    monkeypatch.setattr(eager_events, "_MAX_SECONDS", -1.0)
+    assert [finding.severity for finding in detect.leak(Solver().ask)] == ["note"]
+
+
+@pytest.mark.parametrize("method", ["widen", "grow"])
+def test_changed_state_is_reported_where_it_is_stored(method):
+    report = audit(getattr(Solver(), method), 2.0, checks=["leak"])
+    (found,) = report.findings
+    assert found.place.text == "self.spread = wider"
+    assert {f.place for f in detect.side_effect(getattr(Solver(), method), 2.0)} == {found.place}
+
+
+class Moments(NamedTuple):
+    mean: jax.Array
+    count: int
+
+
+class Tracker:
+    def __init__(self):
+        self.moments = Moments(jnp.zeros(3), 0)
+
+    def update(self, x):
+        self.moments = self.moments._replace(mean=x)
+        return x
+
+
+def test_leak_names_traced_value_inside_container():
+    (found,) = detect.leak(Tracker().update, jnp.ones(3))
+    assert found.evidence == "Moments → Moments with a traced float32[3]"

@@ -26,8 +26,11 @@ def confirm_call(target: FunctionUnderTest, has_failed_check: bool = False) -> N
     try:
         run = target.eager_run
     except (Exception, resource_limits.TooLarge) as reason:  # The arguments cannot be copied.
-        target.left_out.append(f"the function was not called: {reason}")
+        if not _raises_as_traced(target):
+            target.left_out.append(f"the function was not called: {reason}")
         return
+    if run.was_stopped:
+        _raises_as_traced(target)
     if run.error is None and not run.was_stopped:
         try:  # An error in a callback arrives only when something waits for the results.
             with target.restore_state():
@@ -35,6 +38,18 @@ def confirm_call(target: FunctionUnderTest, has_failed_check: bool = False) -> N
                 jax.effects_barrier()
         except Exception as error:
             target.call_errors.append((1, error))
+
+
+def _raises_as_traced(target: FunctionUnderTest) -> bool:
+    """Record the error of the trace if a call must raise it, and return whether that is the case.
+
+    A call of a jitted function traces it, so no run is needed to know that the call fails.
+    """
+    error = target.trace.error
+    if error is None or not target.is_jitted:
+        return False
+    target.call_errors.append((1, error))
+    return True
 
 
 def confirm_later_call(target: FunctionUnderTest, number: int) -> None:

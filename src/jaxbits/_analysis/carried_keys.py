@@ -44,7 +44,7 @@ def find_carried_keys(target: FunctionUnderTest) -> Iterator[CarriedKey]:
     flow = KeyFlow()
     inputs = [flow.new_value(True) for _ in program.jaxpr.invars]
     outputs = flow.run(program, inputs, None)
-    used = {use.key: use for use in reversed(flow.uses) if use.from_input}
+    used = {use.key: use for use in reversed(flow.explained_uses()) if use.from_input}
     returned = list(_returned_keys(program, outputs, used, _output_paths(target)))
     yield from returned
     if returned or target.carry is None:

@@ -146,10 +146,21 @@ class FunctionUnderTest:
         return run
 
     def bad_sites(self, probe: Probe) -> Iterator[tuple[Site, bool]]:
-        """Yield each site where a probe measured bad values, and whether the site is masked."""
+        """Yield each site where a probe measured bad values, and whether the site is masked.
+
+        A site for which there was no time to find that out is left out.
+        """
         run = self.instrumented_run
         for site in run.sites_of(probe) if run else ():
-            yield site, run is not None and site.number in run.masked_sites
+            is_masked = run is not None and site.number in run.masked_sites
+            if run is not None and site.number in run.untested_sites:
+                place = f" at {site.location}" if site.location else ""
+                self.left_out.append(
+                    f"whether the bad values{place} reach the results was not tested, because the "
+                    "program is too slow"
+                )
+                continue
+            yield site, is_masked
 
     @functools.cached_property
     def nonfinite_origins(self) -> list[Site]:

@@ -33,7 +33,14 @@ MAX_EQUATIONS, MAX_SECONDS = 100_000, 5.0
 
 
 class InstrumentedRun:
-    """An instrumented run of a program. The program runs when its results are first needed."""
+    """An instrumented run of a program. The program runs when its results are first needed.
+
+    Attributes:
+        program: The program that runs.
+        plan: What the run measures.
+        untested_sites: The numbers of the sites for which there was no time to find out whether
+            their bad values reach the results.
+    """
 
     def __init__(
         self,
@@ -44,6 +51,7 @@ class InstrumentedRun:
     ) -> None:
         self.program, self.plan, self._sandbox = program, plan, sandbox
         self._values = [*program.consts, *as_arrays(program, inputs)]
+        self.untested_sites: set[int] = set()
 
     @functools.cached_property
     def _first_run(self) -> tuple[list[Any], set[int]]:
@@ -109,15 +117,17 @@ class InstrumentedRun:
 
         If no single replacement changes them, the result contains all sites with bad values.
         """
-        masked = self._find_masked(self.sites)
-        return [s for s in self.sites if s.number not in masked] or self.sites
+        excluded = self._find_masked(self.sites) | self.untested_sites
+        return [s for s in self.sites if s.number not in excluded] or self.sites
 
     def _find_masked(self, sites: Sequence[Site]) -> set[int]:
         if self._has_same_outputs(sites):
             return {site.number for site in sites}
         start, found = time.perf_counter(), set()
         for site in sites if len(sites) > 1 else ():
-            if time.perf_counter() - start < MAX_SECONDS and self._has_same_outputs([site]):
+            if time.perf_counter() - start > MAX_SECONDS:
+                self.untested_sites.add(site.number)
+            elif self._has_same_outputs([site]):
                 found.add(site.number)
         return found
 

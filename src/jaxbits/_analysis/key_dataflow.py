@@ -25,6 +25,7 @@ from jaxbits._analysis.code_location import (
     location_of,
     outermost_location_of,
 )
+from jaxbits._analysis.key_children import KeyChildren
 from jaxbits._analysis.key_values import KeyUse, Value, choose_uses, merge_uses
 
 # JAX defines the primitives for typed keys in the first file, and `random_gamma` in the second:
@@ -55,7 +56,9 @@ def find_key_uses(program: ClosedJaxpr, varying: Iterable[Any] = ()) -> list[Key
     flow = KeyFlow(varying)
     inputs = [flow.new_value(True) for _ in program.jaxpr.invars]
     used = merge_uses(flow.run(program, inputs, None))
-    return [replace(use, choices=used.get(use.number, frozenset())) for use in flow.uses]
+    return [
+        replace(use, choices=used.get(use.number, frozenset())) for use in flow.explained_uses()
+    ]
 
 
 def has_key_uses(program: ClosedJaxpr) -> bool:
@@ -91,10 +94,12 @@ class KeyFlow:
 
     Attributes:
         uses: The uses of keys found so far.
+        children: The children of keys found so far.
     """
 
     def __init__(self, varying: Iterable[Any] = ()) -> None:
         self.uses: list[KeyUse] = []
+        self.children = KeyChildren()
         self._varying = {_constant_value(value).number for value in varying}
         self._numbers: dict[Hashable, int] = {}
         self._counter = itertools.count()
@@ -140,6 +145,10 @@ class KeyFlow:
             known.update(zip(equation.outvars, outputs, strict=True))
         return list(map(read, program.jaxpr.outvars))
 
+    def explained_uses(self) -> list[KeyUse]:
+        """Return the uses of keys, and say why a key equals another one if that is not obvious."""
+        return [replace(use, how=use.how + self.children.explain(use.key)) for use in self.uses]
+
     def _run_equation(
         self, equation: Any, values: list[Value], call: CodeLocation | None
     ) -> list[Value]:
@@ -174,9 +183,15 @@ class KeyFlow:
         seeded_at = next((v.seeded_at for v in values if v.seeded_at), None)
         if name == "random_seed":
             seeded_at = call or location_of(equation)
+        numbers: list[Hashable] = [(number, i) for i, _ in enumerate(equation.outvars)]
+        if values:
+            operand = values[0].number
+            numbers = [
+                self.children.number(equation, operand, result, index)
+                for index, result in enumerate(numbers)
+            ]
         return [
-            Value((number, i), from_input, varies, split_from, seeded_at, uses)
-            for i, _ in enumerate(equation.outvars)
+            Value(result, from_input, varies, split_from, seeded_at, uses) for result in numbers
         ]
 
     def _record_use(self, equation: Any, key: Value, call: CodeLocation | None) -> int:

@@ -66,12 +66,6 @@ def is_same_change(change: StateChange, other: StateChange) -> bool:
     ) == (other.kind, other.before, other.after)
 
 
-def leaves_tracer(change: StateChange, changes: list[StateChange]) -> bool:
-    """Return whether one of the changes leaves a tracer in the state that `change` is about."""
-    identity = _identity(change.reference)
-    return any(c.kind == "leak" and _identity(c.reference) == identity for c in changes)
-
-
 def changing_arrays(log: CallLog) -> Iterator[Any]:
     """Yield the arrays that a function replaces in Python state."""
     for change in log.changes:

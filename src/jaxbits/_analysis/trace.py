@@ -50,6 +50,8 @@ class Trace:
         is_strict_in_settings: Whether `strict_error` disappears if the numbers that are settings
             are static.
         escaped_at: The line that uses a tracer outside the transformation that created it, if any.
+        outermost: The object that represents this trace in JAX, unlike the traces of inner
+            transformations, or None if the function was not called.
     """
 
     log: CallLog
@@ -64,6 +66,7 @@ class Trace:
     strictly_traced: list[int] = field(default_factory=list)
     is_strict_in_settings: bool = False
     escaped_at: CodeLocation | None = None
+    outermost: Any = None
 
     @property
     def is_compiled(self) -> bool:
@@ -180,6 +183,7 @@ def _trace(
 
     # `blamed_argument` recognizes the name `values` in JAX's error messages.
     def call_with_leaves(*values: Any) -> Any:
+        trace.outermost = _jax_compat.current_trace()
         all_leaves = list(leaves)
         for index, value in zip(traced, values, strict=True):
             all_leaves[index] = value

@@ -27,7 +27,13 @@ from jaxbits._jax_compat.source_info import (
     source_file,
     source_line,
 )
-from jaxbits._jax_compat.tracing import is_jit_frame, is_tracing, keep_current_trace
+from jaxbits._jax_compat.tracing import (
+    current_trace,
+    is_jit_frame,
+    is_tracing,
+    keep_current_trace,
+    trace_of,
+)
 
 __all__ = [
     "HOST_READS",
@@ -35,6 +41,7 @@ __all__ = [
     "cast",
     "config_values",
     "count_compilations",
+    "current_trace",
     "frames",
     "frames_with_lasti",
     "fresh_caches",
@@ -51,5 +58,6 @@ __all__ = [
     "set_config",
     "source_file",
     "source_line",
+    "trace_of",
     "x64_on",
 ]

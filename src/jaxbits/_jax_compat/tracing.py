@@ -36,6 +36,20 @@ def _trace_context() -> Any:
     return trace_ctx if hasattr(trace_ctx, "set_trace") else None
 
 
+def current_trace() -> Any:
+    """Return the object that represents JAX's current trace, or None if JAX has no such object."""
+    return getattr(_trace_context(), "trace", None)
+
+
+def trace_of(tracer: Any) -> Any:
+    """Return the object that represents the trace of a tracer, or None if JAX has no such object.
+
+    In JAX 0.7.2 through 0.12, a tracer refers to its trace:
+    https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/core.py
+    """
+    return getattr(tracer, "_trace", None)
+
+
 def is_tracing() -> bool:
     """Return whether JAX is tracing, or False if this version of JAX cannot tell.
 

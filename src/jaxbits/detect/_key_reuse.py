@@ -25,14 +25,14 @@ def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
 
     The detector numbers the values in the traced program. It therefore recognizes a reused key no
     matter how the program obtains it, for example if the program splits the same parent twice,
-    repeats the same `fold_in`, or draws from one key in every iteration of a loop. It also reports
-    a key that the program uses and then returns, because the next call uses the key again. If
-    ``carry=`` specifies the argument that holds the state, the detector follows the state into a
-    second step. Draws and splits whose results are never used do not count. The detector handles
-    typed and raw keys. It cannot see that two different values in the program are equal keys, that
-    the caller passes one key twice, or that a key belongs to an array of keys that was used as a
-    whole. `jax.debug_key_reuse(True)` comes closest, but it stops at the first reuse and ignores
-    raw keys.
+    repeats the same `fold_in`, or draws from one key in every iteration of a loop. It knows that
+    ``fold_in(key, 1)`` equals ``split(key)[1]`` if the number is a constant. It also reports a key
+    that the program uses and then returns, because the next call uses the key again. If ``carry=``
+    specifies the argument that holds the state, the detector follows the state into a second step.
+    Draws and splits whose results are never used do not count. The detector handles typed and raw
+    keys. It cannot see that two different values in the program are equal keys, that the caller
+    passes one key twice, or that a key belongs to an array of keys that was used as a whole.
+    `jax.debug_key_reuse(True)` comes closest, but it stops at the first reuse and ignores raw keys.
 
     >>> import jax
     >>> from jaxbits import detect

@@ -6,13 +6,11 @@ from collections.abc import Iterator
 
 import jax
 
-from jaxbits._analysis import resource_limits
 from jaxbits._analysis.code_location import location_of_error
 from jaxbits._analysis.detector import detector
-from jaxbits._analysis.finding import Finding
+from jaxbits._analysis.finding import Finding, Severity
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.snapshot import StateChange
-from jaxbits._analysis.repeated_calls import leaves_tracer
 from jaxbits._analysis.tracing_errors import error_signature
 from jaxbits._formatting import first_line
 
@@ -31,7 +29,8 @@ def leak(target: FunctionUnderTest) -> Iterator[Finding]:
     check `inplace` reports such lists and dicts. JAX's closest equivalent is
     `jax.checking_leaks()`, which finds leaks anywhere but also reports references that are not
     leaks. If the function is not jitted but calls jitted functions, what it stores itself is only a
-    note, because it stores no tracer unless somebody jits it.
+    note, because it stores no tracer unless somebody jits it. A value that an inner transformation
+    traced, such as the loss inside `jax.grad`, is an error there, too.
 
     >>> from jaxbits import detect
     >>> kept = []
@@ -46,14 +45,7 @@ def leak(target: FunctionUnderTest) -> Iterator[Finding]:
     """
     for change in target.trace.log.changes:
         if change.kind == "leak":
-            yield Finding(
-                "error" if _outlives_call(target, change) else "note",
-                f"a traced value is stored in {change.reference.describe()}".rstrip(","),
-                f"{change.before} → {change.after}",
-                _CACHED if change.reference.kind == "cache" else _RETURN,
-                change.reference.location,
-                subject=change.reference.describe(),
-            )
+            yield _change_finding(target, change)
     for error in target.errors:
         if isinstance(error, jax.errors.UnexpectedTracerError):
             yield Finding(
@@ -67,13 +59,25 @@ def leak(target: FunctionUnderTest) -> Iterator[Finding]:
             break
 
 
+def _change_finding(target: FunctionUnderTest, change: StateChange) -> Finding:
+    reference = change.reference
+    state = reference.describe().rstrip(",")
+    place = reference.stored_at or reference.location
+    advice = _CACHED if reference.kind == "cache" else _RETURN
+    severity: Severity = "error"
+    message, evidence = f"a traced value is stored in {state}", f"{change.before} → {change.after}"
+    if not _outlives_call(target, change):
+        severity, message = "note", f"{state} would hold a traced value if you jitted the function"
+        evidence += " in a trace, but nothing jits the function"
+        advice += ", if you jit the function"
+    return Finding(severity, message, evidence, advice, place, subject=reference.describe())
+
+
 def _outlives_call(target: FunctionUnderTest, change: StateChange) -> bool:
-    """Return whether a call leaves a tracer behind even though nothing jits the function."""
-    if not target.inner_jits:
-        return True
-    try:
-        run = target.eager_run
-    except (Exception, resource_limits.TooLarge):  # The arguments cannot be copied.
-        return True
-    was_cut = run.was_stopped or run.error is not None
-    return was_cut or leaves_tracer(change, run.changes)
+    """Return whether a call leaves a tracer behind even though nothing jits the function.
+
+    A value that belongs to the function's own trace is an array when the function is called. Only a
+    value that belongs to the trace of an inner transformation is a tracer then, too.
+    """
+    outermost = target.trace.outermost
+    return not target.inner_jits or any(trace is not outermost for trace in change.traces)

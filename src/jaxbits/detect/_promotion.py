@@ -38,6 +38,7 @@ _CONVERTING_FUNCTIONS = set(_CONVERTING_NAMES.split())
 """Functions that change a dtype only because the caller asked for it, or only internally."""
 
 _FIX = "use a Python number, or the same dtype: `np.asarray(…, x.dtype)`, `y.astype(x.dtype)`"
+_iinfo: Any = jnp.iinfo
 _MAX_CONVERSIONS = 500
 """The maximum number of conversions to examine, because reading each traceback takes time."""
 
@@ -48,13 +49,15 @@ def promotion(target: FunctionUnderTest) -> Iterator[Finding]:
 
     For example, a float32 NumPy number combined with bfloat16 makes the rest of the program
     float32. Similarly, int8 combined with uint8 becomes int16, and int32 combined with uint32
-    becomes int32 if x64 is off. The detector looks for conversions that JAX adds on its own. Python
-    numbers, `astype`, `dtype=`, comparisons, and conversions inside library functions do not count.
-    It reports integers that become floats if they are known to be too large for the float, and
-    it leaves out operands that are widened only because of a result that was widened before. It
-    cannot see what NumPy promotes before JAX does, and it cannot see operands that `jax.lax`
-    rejects. ``jax.numpy_dtype_promotion("strict")`` comes closest, but it stops at the first
-    promotion and also rejects comparisons and operations that mix integers with floats.
+    becomes int32 if x64 is off, although uint32 has larger numbers. The detector looks for
+    conversions that JAX adds on its own. Python numbers, `astype`, `dtype=`, comparisons, and
+    conversions inside library functions do not count. It reports integers that become floats if
+    they are known to be too large for the float, and it leaves out operands that are widened only
+    because of a result that was widened before. Integers that become wider integers are only a note
+    if the wider type has all their values. It cannot see what NumPy promotes before JAX does, and
+    it cannot see operands that `jax.lax` rejects. ``jax.numpy_dtype_promotion("strict")`` comes
+    closest, but it stops at the first promotion and also rejects comparisons and operations that
+    mix integers with floats.
 
     >>> import jax.numpy as jnp, numpy as np
     >>> from jaxbits import detect
@@ -144,12 +147,20 @@ def _finding(
     change = f"{old} becomes {new}"
     if jnp.issubdtype(old, jnp.unsignedinteger) and jnp.issubdtype(new, jnp.signedinteger):
         change += ", signed"
-    severity: Any = "note" if is_note else "warning"
+    severity: Any = "note" if is_note or _holds_all_integers(old, new) else "warning"
     is_float = jnp.issubdtype(old, jnp.floating)
     catalogue_id = "numpy-number-widens" if is_float else "integers-become-halves"
     return Finding(
         severity, f"{change}, because of {cause}", evidence, _FIX, location, catalogue_id
     )
+
+
+def _holds_all_integers(old: Any, new: Any) -> bool:
+    """Return whether both dtypes are integers and the new one has every value of the old one."""
+    if not all(jnp.issubdtype(dtype, jnp.integer) for dtype in (old, new)):
+        return False
+    old, new = _iinfo(old), _iinfo(new)
+    return int(new.min) <= int(old.min) and int(old.max) <= int(new.max)
 
 
 def _rounding_finding(old: Any, new: Any, largest: int, location: CodeLocation | None) -> Finding:

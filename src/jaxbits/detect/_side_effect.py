@@ -62,7 +62,7 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
             f"{change.reference.describe()} is {_VERBS[change.kind]} while tracing",
             f"{change.before} → {change.after}; a cached call changes nothing",
             "return the new value",
-            change.reference.location,
+            change.reference.stored_at or change.reference.location,
             subject=change.reference.describe(),
         )
 

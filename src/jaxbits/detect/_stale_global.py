@@ -37,12 +37,12 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
     names that are reassigned after the function, containers that are mutated after it, and
     attributes that are set outside `__init__`. Even without such evidence, global containers are
     assumed to change unless their names are in capitals or a function has loaded them. A value that
-    could change but shows no sign of it, such as a configuration that is bound only once or an
-    attribute that is set only once, is reported as a note. The detector tries at most 24 names. If
-    the program is large, it tries fewer of those that show no sign of changing. It advises to pass
-    a value as an argument only if `jax.jit` accepts that. If the function is not jitted but calls
-    jitted functions, only what those keep counts. It cannot see what another module
-    changes. JAX has no switch for this.
+    could change but shows no sign of it, such as a NumPy array or a configuration that is bound
+    only once or an attribute that is set only once, is reported as a note. The detector tries at
+    most 24 names. If the program is large, it tries fewer of those that show no sign of changing.
+    It advises to pass a value as an argument only if `jax.jit` accepts that. If the function is not
+    jitted but calls jitted functions, only what those keep counts. It cannot see what another
+    module changes. JAX has no switch for this.
 
     >>> from jaxbits import detect
     >>> settings = {"rate": 0.1}

@@ -110,7 +110,7 @@ def pr_hidden_upcast_back(x):
     return y.astype(jnp.bfloat16)  # ... and hides it at the end
 
 
-@case("promotion", True, jnp.arange(4, dtype=jnp.int8))
+@case("promotion", False, jnp.arange(4, dtype=jnp.int8))
 def pr_int8_int32(x):
     return x + jnp.arange(4)
 

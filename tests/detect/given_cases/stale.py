@@ -46,7 +46,7 @@ def sg_mode_flag(x):
     return x
 
 
-@case("stale_global", True, X4)
+@case("stale_global", False, X4)
 def sg_numpy_table(x):
     return x + offset_table
 

@@ -131,7 +131,64 @@ class Cached:
         return y
 
 
+@functools.partial(jax.jit, static_argnums=1)
+def ask_for(key, n):
+    key, sub = jax.random.split(key)
+    return key, jax.random.normal(sub, (n,))
+
+
+class Solver:
+    """An evolution strategy whose own methods are not jitted."""
+
+    def __init__(self):
+        self.key, self.latest, self.calls = jax.random.key(0), None, []
+
+    def ask(self):
+        self.key, self.latest = ask_for(self.key, 4)
+        return self.latest
+
+    def ask_like_simulator(self, simulator):
+        self.key, self.latest = ask_for(self.key, 4)
+        simulator.advance()
+        return self.latest
+
+    def ask_inside_jit(self, x):
+        @jax.jit
+        def inner(y):
+            self.latest = y * 2
+            return self.latest
+
+        self.key, sub = jax.random.split(self.key)
+        return inner(x) + jax.random.normal(sub)
+
+    def tell(self, x):
+        @jax.grad
+        def slope(w):
+            self.latest = w * 2
+            return (w * times(x, 2.0)).sum()
+
+        self.key, _ = jax.random.split(self.key)
+        return slope(x)
+
+    def keep_both(self, x):
+        self.calls.append(times(x, 2.0))
+        return jax.lax.fori_loop(0, 2, lambda _, y: self.calls.append(y) or y + 1, x)
+
+
+class Simulator:
+    """An environment that is busy after its first step, so that an eager run raises an error."""
+
+    is_busy = False
+
+    def advance(self):
+        if Simulator.is_busy:
+            raise RuntimeError("the simulator is busy")
+        Simulator.is_busy = True
+
+
 # ------------------------------------------------------------ the function's own state
+add("leak", False, Solver().ask)
+add("leak", False, Solver().ask_like_simulator, Simulator())
 for check in ("leak", "side_effect", "stale_global", "const_key"):
     add(check, False, Agent().update, X)
     add(check, False, Agent().advances, X)
@@ -222,6 +279,9 @@ def loop_calls_step_with_constant_key(x):
 add("const_key", True, Agent().draw_in_step, X)
 add("const_key", True, Agent().frozen, X)
 add("leak", True, Cached().update, X)
+add("leak", True, Solver().ask_inside_jit, X)
+add("leak", True, Solver().tell, X)
+add("leak", True, Solver().keep_both, X)
 add("side_effect", True, Cached().update, X)
 add("stale_global", True, Cached().update, X)
 

@@ -55,12 +55,12 @@ def einsum_mixed(x, w):
     return jnp.einsum("i,ij->j", x, w)
 
 
-@case("promotion", True, I8, U8)
+@case("promotion", False, I8, U8)
 def int8_and_uint8(a, b):
     return a + b
 
 
-@case("promotion", True, U8)
+@case("promotion", False, U8)
 def bytes_times_a_default_array(x):
     return x * jnp.array([1, 2, 3, 4])
 
@@ -399,7 +399,7 @@ def stacked(x):
     return jnp.stack([x, jnp.zeros(4)])
 
 
-@case("promotion", True, jnp.ones(4, jnp.int16), I32)
+@case("promotion", False, jnp.ones(4, jnp.int16), I32)
 def minimum_of_ints(a, b):
     return jnp.minimum(a, b)
 
@@ -416,7 +416,7 @@ add("promotion", True, lambda x: jnp.multiply(x, np.float64(3)), B)
 add("promotion", True, lambda x: jnp.outer(x, X), B)
 add("promotion", True, lambda x: jnp.tensordot(x, X, 1), B)
 add("promotion", True, lambda x: np.float32(2) * x, B)
-add("promotion", True, lambda n: n * jnp.ones(4, jnp.int32), jnp.arange(4, dtype=jnp.int16))
+add("promotion", False, lambda n: n * jnp.ones(4, jnp.int32), jnp.arange(4, dtype=jnp.int16))
 add("promotion", True, lambda x: jnp.where(x > 0, x, np.float32(0)), B)
 add(
     "promotion", True, jax.jit(lambda x, k: x + jax.random.normal(k, x.shape)), B, jax.random.key(0)
@@ -697,3 +697,23 @@ add("promotion", True, lambda x, y: lax.map(lambda v: v + x * np.float32(2), y),
 add("promotion", True, lambda x, y: jax.jit(lambda v: v * y)(x) + x, B, X)
 add("promotion", False, lambda x, y: (x * np.float32(2)).astype(x.dtype) * y, X, X)
 add("promotion", False, lambda x, y: (x * 2).astype(jnp.float32) + y.astype(jnp.float32), B, B)
+
+
+# ------------------------------------------------------------ integers that fit into wider ones
+@case("promotion", False, U8, 2, jnp.int32(7))
+def appends_token(tokens, position, new):
+    return tokens + (jnp.arange(4) == position).astype(int) * new
+
+
+@case("promotion", True, U32, jnp.arange(4, dtype=jnp.int32))
+def hash_times_index(hashes, index):
+    return hashes * index
+
+
+@case("promotion", True, B, I8)
+def narrow_scale_in_float32(x, levels):
+    return x * (levels * jnp.float32(0.5))
+
+
+add("promotion", False, lambda x, y: jnp.concatenate([x, y]), U8, I32)
+add("promotion", True, lambda x, y: jnp.where(x > 2, x, y), U32, I32)

@@ -406,3 +406,47 @@ add("key_reuse", False, own_nkr_one_of_three, KEY, X, jnp.int32(1))
 add("key_reuse", True, own_kr_choice_uses_the_key, X, KEY)
 add("key_reuse", True, own_kr_greedy_and_logged, X, KEY, jnp.bool_(True))
 add("key_reuse", True, own_kr_two_choices, X, KEY, jnp.bool_(True), jnp.bool_(False))
+
+
+# ------------------------------------------------------------ children by `split` and by `fold_in`
+@case("key_reuse", True, X, KEY)
+def folds_index_into_key_that_it_splits(x, key):
+    _, new_key = jax.random.split(key)
+    dropout_key = jax.random.fold_in(key, 1)
+    return x * jax.random.bernoulli(dropout_key, 0.5, x.shape), new_key
+
+
+@case("key_reuse", True, jax.random.PRNGKey(0))
+def draws_from_child_and_folded_raw_key(key):
+    first, second, third = jax.random.split(key, 3)
+    return normal(first) + normal(second) + normal(third) + normal(jax.random.fold_in(key, 2))
+
+
+@case("key_reuse", True, KEY)
+def draws_from_folded_key_and_child(key):
+    noise = normal(jax.random.fold_in(key, 0))
+    return noise + normal(jax.random.split(key)[0])
+
+
+@case("key_reuse", False, X, KEY)
+def folds_index_into_child(x, key):
+    step_key, new_key = jax.random.split(key)
+    dropout_key = jax.random.fold_in(step_key, 1)
+    return x * jax.random.bernoulli(dropout_key, 0.5, x.shape), new_key
+
+
+@case("key_reuse", False, KEY)
+def folds_number_that_no_child_has(key):
+    first, second = jax.random.split(key)
+    return normal(first) + normal(second) + normal(jax.random.fold_in(key, 2))
+
+
+@case("key_reuse", False, jax.random.key(0, impl="rbg"))
+def folds_other_kind_of_key(key):
+    return normal(jax.random.fold_in(key, 0)) + normal(jax.random.split(key)[0])
+
+
+@case("key_reuse", False, KEY)
+def folds_number_of_unused_child(key):
+    first, _ = jax.random.split(key)
+    return normal(first) + normal(jax.random.fold_in(key, 1))

@@ -67,7 +67,7 @@ add("stale_global", True, lambda x: x * scale, X)
 add("stale_global", True, lambda x: helper(x) + 1, X)
 add("stale_global", True, lambda x: x * settings["lr"], X)
 add("stale_global", True, lambda x: x * sum(weights), X)
-add("stale_global", True, jax.jit(lambda x: jnp.where(mask > 0, x, 0)), X)
+add("stale_global", False, jax.jit(lambda x: jnp.where(mask > 0, x, 0)), X)
 add("stale_global", True, Schedule().apply, X)
 add("stale_global", True, Schedule(), X)
 add("stale_global", True, lambda x: schedule.apply(x), X)
@@ -252,3 +252,62 @@ def array_of_large_numbers(x):
 rebound_curve = np.polynomial.Polynomial([3.0, 4.0])
 started_at = 1.7956e9
 stamps = np.full(10, 1.7956e9)
+
+
+# ------------------------------------------------------------ NumPy arrays that are bound once
+centers = np.linspace(-4.0, 4.0, 10)
+inputs, targets = np.zeros(10, np.float32), np.arange(10.0)
+refilled = np.zeros(10, np.float32)
+accumulated = np.zeros(10, np.float32)
+scaled_in_place = np.ones(10, np.float32)
+written_by_index = np.arange(10)
+filled_by_helper = np.zeros(10, np.float32)
+
+
+def load(batch):
+    refilled[:] = batch
+    np.add(accumulated, batch, out=accumulated)
+    written_by_index[0] = 9
+    _fill(filled_by_helper, batch)
+
+
+def _fill(buffer, batch):
+    buffer[:] = batch
+
+
+@case("stale_global", False, X)
+def array_bound_once(x):
+    return -jnp.sum((x - centers) ** 2)
+
+
+@case("stale_global", False, 0.5)
+def arrays_bound_in_one_line(w):
+    return jnp.mean((w * inputs - targets) ** 2)
+
+
+@case("stale_global", True, X)
+def array_refilled(x):
+    return x + refilled
+
+
+@case("stale_global", True, X)
+def array_with_out_argument(x):
+    return x + accumulated
+
+
+@case("stale_global", True, X)
+def array_scaled_in_place(x):
+    return x * scaled_in_place
+
+
+@case("stale_global", True, X)
+def array_written_by_index(x):
+    return x[written_by_index]
+
+
+@case("stale_global", True, X)
+def array_filled_by_helper(x):
+    return x + filled_by_helper
+
+
+scaled_in_place *= 0.5

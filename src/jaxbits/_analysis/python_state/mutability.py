@@ -55,8 +55,8 @@ def find_changeable(references: list[Reference]) -> Iterator[tuple[Reference, bo
 
     `is_meant` is True if the source assigns the name again, sets the attribute outside `__init__`,
     or mutates the container. A global container also counts as meant to change, unless its name is
-    written in capitals, like a constant, or it is a configuration that a function has loaded. An
-    attribute or closure value that merely could change does not count.
+    written in capitals, like a constant, it is a configuration that a function has loaded, or it is
+    a NumPy array. An attribute or closure value that merely could change does not count.
     """
     seen: set[tuple[int, Any]] = set()
     waiting = list(references)
@@ -110,8 +110,8 @@ def _judge_global(reference: Reference, value: Any, evidence: Evidence) -> bool 
         return True
     if _is_constant_name(name) or name in evidence.final_names or is_frozen(value):
         return False
-    if isinstance(value, np.ndarray):
-        return bool(value.flags.writeable)
+    if isinstance(value, np.ndarray):  # Most tables of constants are writable, too.
+        return None if value.flags.writeable else False
     if _is_loaded(reference, value, evidence):
         return None
     # A container is probably filled later. An object with methods that is bound once, such as an

@@ -18,6 +18,7 @@ ABSENT = type("Absent", (), {"__repr__": lambda _: "nothing", "__slots__": ()})(
 """A placeholder for the value of a name that is not bound."""
 
 _GLOBAL_OPCODES = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL"})
+_STORE_OPCODES = frozenset({"STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF"})
 _ATTRIBUTE_OPCODES = frozenset({"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"})
 
 HOLDER_KINDS = ("object", "argument", "cache")
@@ -38,6 +39,7 @@ class Reference:
         key: The key, index, or attribute name of the value in its holder.
         location: The line that uses the name, or the first line of the function that contains it.
         code: The code that uses the name, if it is known.
+        stored_at: The line that assigns the name, if a function that was searched does so.
     """
 
     kind: str
@@ -46,6 +48,7 @@ class Reference:
     key: Any
     location: CodeLocation | None = None
     code: types.CodeType | None = field(default=None, compare=False, repr=False)
+    stored_at: CodeLocation | None = field(default=None, compare=False, repr=False)
 
     @property
     def line(self) -> int:
@@ -167,17 +170,25 @@ def _operands(code: types.CodeType, opcodes: frozenset[str]) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=2048)
-def first_use_lines(code: types.CodeType) -> dict[str, int]:
-    """Return the number of the line on which code first uses each name, including attributes.
+def first_use_lines(code: types.CodeType, stores_only: bool = False) -> dict[str, int]:
+    r"""Return the number of the line on which code first uses each name, including attributes.
+
+    Args:
+        code: The code. The functions defined inside it count as well.
+        stores_only: Whether only lines count that assign the name.
 
     >>> first_use_lines((lambda x: len(x)).__code__) == {"x": 1, "len": 1}
     True
+    >>> first_use_lines(compile("f(a.b)\na.b = 1", "", "exec"), stores_only=True)
+    {'b': 2}
     """
     lines: dict[str, int] = {}
     for part in nested_codes(code):
         line = part.co_firstlineno
         for instruction in dis.get_instructions(part):
             line = getattr(instruction.positions, "lineno", None) or line
+            if stores_only and instruction.opname not in _STORE_OPCODES:
+                continue
             if isinstance(instruction.argval, str):
                 lines[instruction.argval] = min(line, lines.get(instruction.argval, line))
     return lines

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxbits import _jax_compat
 from jaxbits._analysis.python_state import object_fields
 from jaxbits._analysis.python_state.iterators import copy_iterator, is_iterator
 from jaxbits._analysis.python_state.references import ABSENT, Reference, is_user_object
@@ -37,12 +38,14 @@ class StateChange:
             ``state`` for any other change.
         before: A description of the old value.
         after: A description of the new value.
+        traces: JAX's traces to which the tracers belong, if `kind` is ``leak``.
     """
 
     reference: Reference
     kind: str
     before: str
     after: str
+    traces: tuple[Any, ...] = ()
 
 
 def _is_flat(value: Any) -> bool:
@@ -167,10 +170,13 @@ class StateSnapshot:
         for reference, before in self._bindings:
             after = reference.get()
             if after is not before and not is_same(before, after):
-                kind = "leak" if next(find_tracers(after), None) is not None else "state"
-                found[len(found)] = StateChange(
-                    reference, kind, describe_value(before), describe_value(after)
-                )
+                tracers = list(find_tracers(after))
+                old, new = describe_value(before), describe_value(after)
+                if tracers and old == new:  # The value has the same type, but different contents.
+                    new += f" with {describe_value(tracers[0])}"
+                traces = tuple(map(_jax_compat.trace_of, tracers))
+                kind = "leak" if traces else "state"
+                found[len(found)] = StateChange(reference, kind, old, new, traces)
                 reported.add((id(reference.holder), reference.key))
         for value, recorded, reference in self._mutable.values():
             current = copy_contents(value)
@@ -178,13 +184,14 @@ class StateSnapshot:
                 value, recorded, current, reported
             ):
                 continue
-            kind = "iterator" if is_iterator(value) else "state"
+            kind, traces = "iterator" if is_iterator(value) else "state", tuple[Any, ...]()
             if isinstance(recorded, (list, dict, set, tuple)) and kind == "state":
                 old_tracers = {id(t) for t in find_tracers(recorded)}
-                if any(id(t) not in old_tracers for t in find_tracers(current)):
-                    kind = "leak"
+                tracers = [t for t in find_tracers(current) if id(t) not in old_tracers]
+                traces = tuple(map(_jax_compat.trace_of, tracers))
+                kind = "leak" if traces else kind
             before, after = _describe_change(value, recorded, current)
-            found.setdefault(id(value), StateChange(reference, kind, before, after))
+            found.setdefault(id(value), StateChange(reference, kind, before, after, traces))
         return list(found.values())
 
     def restore(self) -> None:

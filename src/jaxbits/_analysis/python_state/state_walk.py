@@ -10,6 +10,7 @@ import itertools
 import random
 import types
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -289,14 +290,18 @@ class StateWalk:
     def _add(
         self, kind: str, name: str, holder: Any, key: Any, location: CodeLocation | None
     ) -> None:
-        code = self._code
+        code, stored_at = self._code, None
         start = (code.co_filename, code.co_firstlineno) if code else None
         if location and code and (location.file, location.line) == start:
             # The line that uses the name is more helpful than the function's first line.
-            line = first_use_lines(code).get(name.rpartition(".")[2], location.line)
-            location = CodeLocation(location.file, line, location.function)
-        reference = Reference(kind, name, holder, key, location, code)
-        self.references.setdefault((kind, id(holder), key), reference)
+            used, short_name = location, name.rpartition(".")[2]
+            location = replace(used, line=first_use_lines(code).get(short_name, used.line))
+            store = first_use_lines(code, stores_only=True).get(short_name)
+            stored_at = replace(used, line=store) if store else None
+        reference = Reference(kind, name, holder, key, location, code, stored_at)
+        known = self.references.setdefault((kind, id(holder), key), reference)
+        if stored_at and not known.stored_at:
+            self.references[kind, id(holder), key] = replace(known, stored_at=stored_at)
 
 
 def methods_of(class_: type) -> Iterator[Any]:
