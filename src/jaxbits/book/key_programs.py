@@ -22,6 +22,10 @@ _dropout = nn.Dropout(0.5, deterministic=False)
 _dense = nn.Dense(2, kernel_init=nn.initializers.normal())
 
 
+def _fold_in_and_split(key: jax.Array, number: int) -> tuple[jax.Array, jax.Array]:
+    return random.normal(random.fold_in(key, number)), random.normal(random.split(key)[0])
+
+
 def _unpack_and_index(keys: jax.Array) -> tuple[jax.Array, jax.Array]:
     first, _ = keys
     return random.normal(first), random.normal(keys[0])
@@ -60,16 +64,16 @@ GROUPS: dict[str, dict[str, Program]] = {
         ],
         "key(0), twice": lambda _: [random.normal(random.key(0)) for _ in "ab"],
         "k, and k through key_data": _wrap_and_draw,
+        "a, b = keys, and then keys[0]": lambda k: _unpack_and_index(random.split(k)),
+        "fold_in(k, 0) and split(k)[0]": lambda k: _fold_in_and_split(k, 0),
     },
     "neither": {
         "k and random.clone(k), which allows a reuse": lambda k: (
             random.normal(k),
             random.normal(random.clone(k)),
         ),
-        "a, b = keys, and then keys[0]": lambda k: _unpack_and_index(random.split(k)),
-        "fold_in(k, 0) and split(k)[0]": lambda k: (
-            random.normal(random.fold_in(k, 0)),
-            random.normal(random.split(k)[0]),
+        "fold_in(k, i) with a traced i, and split(k)[0]": lambda k: jax.jit(_fold_in_and_split)(
+            k, 0
         ),
         "linen init with k, and normal(k)": lambda k: (_dense.init(k, _three), random.normal(k)),
     },

@@ -172,7 +172,8 @@ class StateSnapshot:
             if after is not before and not is_same(before, after):
                 tracers = list(find_tracers(after))
                 old, new = describe_value(before), describe_value(after)
-                if tracers and old == new:  # The value has the same type, but different contents.
+                # A container with the same type has different contents.
+                if tracers and old == new and tracers[0] is not after:
                     new += f" with {describe_value(tracers[0])}"
                 traces = tuple(map(_jax_compat.trace_of, tracers))
                 kind = "leak" if traces else "state"
