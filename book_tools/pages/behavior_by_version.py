@@ -1,4 +1,4 @@
-"""Generate the page *Behaviour by version* from recorded runs."""
+"""Generate the page *Behavior by version* from recorded runs."""
 
 from __future__ import annotations
 

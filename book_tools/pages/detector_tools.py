@@ -21,7 +21,7 @@ def describe_tools(record: Mapping[str, Any], ours: Mapping[str, Sequence[int]])
         cells = [f"{inline_code(t['name'])} {format_score(t['checks'][check])}" for t in about]
         # The tool that finds most comes first, and among equal ones the one with fewest alarms.
         order = sorted(range(len(about)), key=lambda n: _rank(about[n]["checks"][check]))
-        listed = "<br>".join(cells[n] for n in order) or "none of them is about this"
+        listed = "<br>".join(cells[n] for n in order) or "no other tool looks for this"
         link = f'<a href="#{check.replace("_", "-")}">{check}</a>'
         rows.append([link, format_score(ours[check]), listed])
     return {

@@ -7,7 +7,7 @@
     python -m book_tools versions --page          only write the page from the recorded results
 
 The program records the results in ``reference/versions/`` and the detectors' scores on the labeled
-cases in ``reference/detectors/``. From them, it writes the page *Behaviour by version* and the list
+cases in ``reference/detectors/``. From them, it writes the page *Behavior by version* and the list
 of tested environments that `jaxbits.runtime` reports. It prints all differences from the book
 and fails if any of them is not declared.
 """
@@ -133,7 +133,7 @@ def record_scores(environment: Environment, root: Path, switches: bool, say: Say
 
 
 def recorded_page(root: Path) -> str:
-    """Return the text of the page *Behaviour by version* for the recorded runs."""
+    """Return the text of the page *Behavior by version* for the recorded runs."""
     records = read_records(root / "reference" / "versions")
     scored = detector_metrics.read_scores(root, list(records))
     totals = {name: detector_metrics.summarize_scores(scores) for name, scores in scored.items()}

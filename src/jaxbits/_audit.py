@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from jaxbits import detect
 from jaxbits._analysis import audit_arguments, resource_limits
 from jaxbits._analysis.call_errors import confirm_call
 from jaxbits._analysis.detector import EVIDENCE
-from jaxbits._analysis.finding import Finding, Severity, merge_duplicates
+from jaxbits._analysis.finding import Finding, merge_duplicates
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.gaps import CASES, find_gaps
 from jaxbits._report import Report
@@ -108,7 +108,7 @@ def assert_clean(
     fn: Callable[..., Any],
     /,
     *args: Any,
-    fail: Severity = "warning",
+    fail: Literal["error", "warning"] = "warning",
     allow: Iterable[str] = (),
     carry: int | str | None = None,
     calls: Sequence[tuple[Any, ...]] | None = None,
@@ -147,8 +147,8 @@ def assert_clean(
         AuditError: If the audit finds something at this level, or if it is incomplete. An
             AuditError is an AssertionError, and its message is the report.
         TypeError: If `fn` is not a function or is an async or generator function.
-        ValueError: If `fail` is neither of its two values, `allow` contains an unknown name,
-            `carry` does not name an argument, or `limit` is not a number above 0.
+        ValueError: If `fail` is neither ``"error"`` nor ``"warning"``, `allow` contains an unknown
+            name, `carry` does not name an argument, or `limit` is not a number above 0.
 
     >>> import jax.numpy as jnp
     >>> assert_clean(lambda x: x + 1, 2.0)

@@ -86,4 +86,4 @@ def test_the_table_lists_the_best_tool_first():
     record = {"sample": None, "versions": {"jax": "1.0"}, "tools": tools}
     table = describe_tools(record, {"nan": [2, 2, 0, 2], "timing": [1, 1, 0, 1]})["table"]
     assert table.index(">c<") < table.index(">b<") < table.index(">a<")
-    assert "none of them is about this" in table
+    assert "no other tool looks for this" in table

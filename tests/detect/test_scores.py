@@ -28,8 +28,18 @@ RERUN_CHECKS = {"inplace", "control_flow"}
 """The checks whose flags run again in this test. Running all of them would take minutes."""
 
 
-# Compiling the cases of these three takes longer than running all others.
-COMPILED_CHECKS = {"duplicate_indices", "nan", "overflow"}
+# Compiling the cases of these takes longer than running all others.
+COMPILED_CHECKS = {
+    "cast",
+    "donation",
+    "duplicate_indices",
+    "dynamic_shape",
+    "nan",
+    "out_of_bounds",
+    "overflow",
+    "timing",
+    "transfer",
+}
 
 
 @pytest.mark.parametrize(

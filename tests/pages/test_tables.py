@@ -33,6 +33,7 @@ def outcomes() -> dict[str, str]:
     return tables.run_tables(NAMES)["outcomes"]
 
 
+@pytest.mark.slow  # Running the rows of the three tables takes half a minute.
 @pytest.mark.parametrize("name", NAMES)
 def test_table_page_contains_row_outcomes(name: str, outcomes: dict[str, str]) -> None:
     stored = (ROOT / "reference" / f"{name}.md").read_text("utf8")

@@ -11,14 +11,14 @@ from jaxbits._analysis.code_location import CodeLocation
 
 Severity = Literal["error", "warning", "note"]
 LEVELS: dict[Severity, str] = {
-    "error": "The audit saw it go wrong. With these arguments, the function raises an error, or "
-    "it returns or stores something other than what the code says, either as it is or as soon as "
-    "`jax.jit` compiles it.",
-    "warning": "Nothing but rounding went wrong with these arguments, but ordinary use of the "
+    "error": "The audit saw something go wrong. With these arguments, the function raises an "
+    "error, or it returns or stores something other than what the code says, either as it is or as "
+    "soon as `jax.jit` compiles it.",
+    "warning": "With these arguments, nothing went wrong except rounding, but ordinary use of the "
     "function will give a wrong result later, for example on the next call, or will waste much "
     "time or memory.",
-    "note": "Nothing has to change, because the audit saw that it does no harm here, that it "
-    "seems to be intended, or that it costs little. A note never fails a test.",
+    "note": "Nothing has to change, because the audit saw that what it found does no harm here, "
+    "seems to be intended, or costs little. A note never fails a test.",
 }
 """The meaning of each level of severity, with the most severe first.
 

@@ -74,16 +74,17 @@ def duplicate_indices(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find writes to repeated indices, of which JAX keeps only one.
 
     The detector runs the program again and compares the indices of each scatter, including those
-    inside `jit`, `vmap`, `grad`, `scan`, `while_loop`, and `cond`. If the program adds to what it
-    read at the same indices, or multiplies it, as in `x.at[i].set(x[i] + 1)`, all updates of an
-    index but one are lost. If the values for an index differ for another reason, JAX does not
-    define which one it keeps, and it may depend on the device. Equal values are fine, unless the
-    program promises unique indices with `unique_indices=True`. A write that does not change the
-    result is only a note, and so is a moving average or another change that applies once to each
-    element. The detector cannot see repeated indices that do not occur with these arguments. It
-    also cannot see slices that overlap only in part, or lost updates if their values are equal and
-    the program changes the array between the read and the write or differentiates the write. JAX
-    has no switch that finds repeated indices.
+    inside `jit`, `vmap`, `grad`, `scan`, `while_loop`, and `cond`. If the program reads elements,
+    adds to them or multiplies them, and writes them back to the same indices, as in
+    `x.at[i].set(x[i] + 1)`, only one update of each repeated index survives. If the values for an
+    index differ for another reason, JAX does not define which one it keeps, and the choice may
+    depend on the device. Equal values are fine, unless the program promises unique indices with
+    `unique_indices=True`. A write that does not change the result is only a note, and so is a
+    moving average or another change that applies once to each element. The detector cannot see
+    repeated indices that do not occur with these arguments. It also cannot see slices that overlap
+    only in part, or lost updates if their values are equal and the program changes the array
+    between the read and the write or differentiates the write. JAX has no switch that finds
+    repeated indices.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect

@@ -32,13 +32,13 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
 
     The detector compares the containers and user objects among the arguments before and after one
     trace. If there are NumPy arrays and the function is not jitted, it also compares them before
-    and after one call. It notices if a function that `jax.jit` compiles updates an object, such as
-    a module, and does not return it. It recognizes the error that JAX raises for an assignment to a
-    traced array. In the function's source, it looks for `.at` updates whose results are discarded.
-    It also looks for a NumPy array that the function passes to `jnp.asarray` and then writes to,
-    later in the function or in the next iteration of a loop, because the two arrays may share
-    memory. It cannot see changes to objects whose classes are not pytrees if a library defines
-    them. JAX raises an error for its own arrays, and it has no switch for the rest.
+    and after one call. It also reports an object, such as a module, that a function compiled with
+    `jax.jit` updates without returning it. It recognizes the error that an item assignment to a
+    traced array raises. In the function's source, it looks for `.at` updates whose results are
+    discarded. It also looks for a NumPy array that the function passes to `jnp.asarray` and then
+    writes to, later in the function or in the next iteration of a loop, because the two arrays may
+    share memory. It cannot see changes to objects whose classes are not pytrees if a library
+    defines them. JAX raises an error for its own arrays, and it has no switch for the rest.
 
     >>> import numpy as np
     >>> from jaxbits import detect

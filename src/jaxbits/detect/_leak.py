@@ -26,11 +26,11 @@ def leak(target: FunctionUnderTest) -> Iterator[Finding]:
     the 5000 nearest objects. This state includes globals, closures, defaults, and attributes of the
     function's object, classes, and functions. The detector cannot see values that are stored in a
     list, a dict, or a library's object among the arguments, or only in a library's module. The
-    check `inplace` reports such lists and dicts. JAX's closest equivalent is
-    `jax.checking_leaks()`, which finds leaks anywhere but also reports references that are not
-    leaks. If the function is not jitted but calls jitted functions, what it stores itself is only a
-    note, because it stores no tracer unless somebody jits it. A value that an inner transformation
-    traced, such as the loss inside `jax.grad`, is an error there, too.
+    check `inplace` reports lists and dicts among the arguments that the function changes. JAX's
+    closest equivalent is `jax.checking_leaks()`, which finds leaks anywhere but also reports
+    references that are not leaks. If the function is not jitted but calls jitted functions, what it
+    stores itself is only a note, because it stores no tracer unless you jit it. A value that an
+    inner transformation traced, such as the loss inside `jax.grad`, is an error there, too.
 
     >>> from jaxbits import detect
     >>> kept = []

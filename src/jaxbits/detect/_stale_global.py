@@ -40,9 +40,9 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
     could change but shows no sign of it, such as a NumPy array or a configuration that is bound
     only once or an attribute that is set only once, is reported as a note. The detector tries at
     most 24 names. If the program is large, it tries fewer of those that show no sign of changing.
-    It advises to pass a value as an argument only if `jax.jit` accepts that. If the function is not
-    jitted but calls jitted functions, only what those keep counts. It cannot see what another
-    module changes. JAX has no switch for this.
+    It suggests passing a value as an argument only if `jax.jit` accepts that. If the function is
+    not jitted but calls jitted functions, only the values that those functions keep count. It
+    cannot see what another module changes. JAX has no switch for this.
 
     >>> from jaxbits import detect
     >>> settings = {"rate": 0.1}

@@ -49,8 +49,8 @@ def unrolled(target: FunctionUnderTest) -> Iterator[Finding]:
     12 or more iterations. Iterations that a JAX loop unrolls because of its `unroll=` argument
     count, too, but the leaves of a tree that `jax.tree.map` visits do not. The detector cannot tell
     whether `lax.scan` could replace the loop. It cannot see a loop over a library's layers if the
-    first turn has other operations than the rest, as when `jax.vmap` does not map the initial
-    state. JAX has no switch for this.
+    first iteration has different operations from the rest, as when `jax.vmap` does not map the
+    initial state. JAX has no switch for this.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect

@@ -39,10 +39,10 @@ def x64(target: FunctionUnderTest) -> Iterator[Finding]:
     rounding of float64 values is only a note. It warns if float32 changes a number visibly, if it
     makes different numbers equal, or if it changes the differences between neighbors by more than
     5%. It cannot see 32-bit computations that need 64 bits, and it cannot see NumPy values that
-    functions in other files create. JAX has no switch for this, except that ``jax_enable_x64``
-    avoids all of these losses. JAX comes closest with a warning, which it issues only if code
-    requests a 64-bit dtype by name and which ``warnings.filterwarnings("error")`` turns into an
-    error.
+    functions in other files create. JAX has no switch that reports these losses, although
+    ``jax_enable_x64`` avoids all of them. What comes closest is a warning, which JAX issues only if
+    code requests a 64-bit dtype by name and which ``warnings.filterwarnings("error")`` turns into
+    an error.
 
     >>> import jax.numpy as jnp, numpy as np
     >>> from jaxbits import detect

@@ -1,4 +1,4 @@
-"""Test how the page *Behaviour by version* is generated, and compare it with the committed one."""
+"""Test how the page *Behavior by version* is generated, and compare it with the committed one."""
 
 import re
 from pathlib import Path
