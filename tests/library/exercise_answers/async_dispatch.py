@@ -282,7 +282,7 @@ WRONG = {
         (use_jnp_interp, "use jax.pure_callback"),
         (
             lambda *args: callback(*args, dtype=np.int32, vmap_method="sequential"),
-            "A callback must return the shape and type",
+            "A callback must return the shape and the dtype that you declared",
         ),
         (fixed_shape, "fixed_shape(x=2.0"),
         (call_jnp_in_callback, "the callback calls jnp.interp"),

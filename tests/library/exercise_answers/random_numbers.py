@@ -94,6 +94,12 @@ def derive_equal_keys(k, images):
     return augment(coins, images, 0.1 * normal(fold_in(k, 0), images.shape))
 
 
+def derive_equal_keys_from_traced_number(k, images):
+    zero = (0 * images.sum()).astype(int)
+    coins = bernoulli(split(k)[0], 0.5, (len(images), 1, 1))
+    return augment(coins, images, 0.1 * normal(fold_in(k, zero), images.shape))
+
+
 def noise_by_row(k, images):
     a, b = split(k)
     coins = bernoulli(a, 0.5, (len(images), 1, 1))
@@ -196,6 +202,10 @@ WRONG = {
         (wide_noise, "the noise must have mean 0 and standard deviation 0.1, got 0.04 and 0.99"),
         (
             derive_equal_keys,
+            "`fold_in(key, 0)`, which equals `split(key)[0]`",
+        ),
+        (
+            derive_equal_keys_from_traced_number,
             "the coins and the noise are correlated, because their keys are equal although they "
             "were derived differently",
         ),
