@@ -28,7 +28,7 @@ def penalty(params: Any) -> jax.Array:
 
 
 def solve_penalty(params: Any) -> jax.Array:
-    """Check the number of axes of every leaf. None is not a leaf, so it needs no check."""
+    """Sum the squares of all matrices. None is not a leaf, so it needs no check."""
     matrices = [leaf for leaf in jax.tree.leaves(params) if jnp.ndim(leaf) >= 2]
     return sum((jnp.sum(w**2) for w in matrices), start=jnp.float32(0))
 

@@ -90,7 +90,7 @@ def mean_of_real(values: jax.Array, mask: jax.Array) -> jax.Array:
 
 
 def solve_mean_of_real(values: jax.Array, mask: jax.Array) -> Any:
-    """Add up the values and the counts of all devices separately, and divide once."""
+    """Add up the values and the counts separately across all devices, and divide once."""
     total = lax.psum(jnp.sum(jnp.where(mask, values, 0)), "data")
     count = lax.psum(jnp.sum(mask), "data")
     return total / jnp.maximum(count, 1)
