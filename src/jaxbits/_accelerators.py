@@ -47,13 +47,13 @@ DIFFERENCES = (
     Difference(
         "12-async-dispatch",
         "JAX takes three quarters of a GPU's memory with its first array.",
-        "75 % of the memory is taken at once",
+        "JAX preallocates 75% of memory",
         ("gpu",),
     ),
     Difference(
         "12-async-dispatch",
         "The transfer guard also rejects reads such as `float(x)`, which it allows on a CPU.",
-        "On an accelerator it is one, and is guarded",
+        "On an accelerator, reading a value is a transfer, so the guard refuses it",
     ),
     Difference(
         "17-data-loading",

@@ -182,6 +182,7 @@ def _passed_twice(type_: str, name: str, location: CodeLocation | None) -> Findi
         f"{type_}, to {name or 'the function'}",
         "pass a copy for one of them, `x.copy()`",
         location,
+        "donated-twice",
     )
 
 

@@ -111,7 +111,12 @@ def _callbacks(
         name = equation.primitive.name
         if name in _CALLBACKS or name in _DEBUG_CALLBACKS:
             is_repeated = loop is not None
-            where = ", in every iteration of a loop" * is_repeated + ", in one branch" * is_optional
+            where = ", in one branch" * is_optional
+            if is_repeated:
+                # XLA may move a pure callback out of the loop, so it may run only once.
+                is_pure = name == "pure_callback"
+                body = ", in the body of a loop" if is_pure else ", in every iteration of a loop"
+                where = body + where
             evidence, is_costly = name, (name in _CALLBACKS or is_repeated) and not is_optional
             if is_costly and name in _DEBUG_CALLBACKS:
                 is_costly = estimate_microseconds(loop) < _MIN_BODY_MICROSECONDS
@@ -127,7 +132,7 @@ def _callbacks(
                 evidence,
                 f"{fix} outside the {'loop' if is_repeated else 'function'}",
                 call or location_of(equation),
-                "callback-makes-the-call-wait",
+                "callback-not-called" if name in _CALLBACKS else "callback-makes-the-call-wait",
             )
         for jaxpr in jaxpr_utils.sub_jaxprs(equation):
             is_hidden = call is None and jaxpr_utils.is_library_jaxpr(jaxpr)

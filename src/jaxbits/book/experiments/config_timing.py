@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from jaxbits.book.subprocesses import run_in_subprocess
@@ -19,8 +19,15 @@ SETTINGS = {
 MOMENTS = ("before `import jax`", "before the first array", "after the first array")
 """The moments at which the experiment changes each setting."""
 
-# The settings in a group do not affect each other, so they can share a subprocess.
-_GROUPS = (slice(0, 2), slice(2, 4), slice(4, 5))
+_ENV_X64, _XLA_FLAGS, _NUM_DEVICES, _X64, _PLATFORMS = SETTINGS
+# Each program changes settings at some of the moments. To need few processes, a program changes
+# several settings, but no two of them have the same effect at the same moment.
+_PROGRAMS: tuple[Mapping[int, Sequence[str]], ...] = (
+    {0: (_ENV_X64, _XLA_FLAGS)},
+    {1: (_XLA_FLAGS, _X64)},
+    {1: (_ENV_X64, _NUM_DEVICES)},
+    {1: (_PLATFORMS,), 2: (_ENV_X64, _XLA_FLAGS, _NUM_DEVICES, _PLATFORMS, _X64)},
+)
 _FLAGS = '"--xla_force_host_platform_device_count=2"'
 _BEGIN = """
 import os
@@ -30,32 +37,39 @@ def can_start():
         return bool(jax.devices())
     except RuntimeError:
         return False
+
+refused = set()
+
+def change(line):
+    refused.discard(line)
+    try:
+        exec(line)
+    except RuntimeError:
+        refused.add(line)
+
+def outcome(line, condition):
+    print("refused" if line in refused else "obeyed" if eval(condition) else "ignored")
+
 """
-_FIRST_ARRAY = "jnp.ones(1).block_until_ready()\n"
-_SETTING = """
-try:
-    {line}
-    refused = set()
-except RuntimeError:
-    refused = {{{number}}}
-all_refused = globals().get("all_refused", set()) | refused
-"""
-_OUTCOME = 'print("refused" if {number} in all_refused else "obeyed" if {holds} else "ignored")\n'
+_IMPORT = "import jax\nimport jax.numpy as jnp\n"
+# JAX can start after a failed attempt, so one program can test `jax_platforms` at two moments.
+_FIRST_ARRAY = 'jax.config.update("jax_platforms", "cpu")\njnp.ones(1).block_until_ready()\n'
 
 
-def _program(lines: list[str], moment: int) -> str:
-    """Return a program that changes settings at one of the `MOMENTS` and prints each outcome."""
-    settings = "".join(
-        _SETTING.format(line=line.replace('"…device_count=2"', _FLAGS), number=number)
-        for number, line in enumerate(lines)
-    )
-    parts = [_BEGIN, "import jax\nimport jax.numpy as jnp\n", _FIRST_ARRAY]
-    parts.insert(moment + 1, settings)
-    if moment < 2:
-        parts.remove(_FIRST_ARRAY)
-    return "".join(parts) + "".join(
-        _OUTCOME.format(number=number, holds=SETTINGS[line]) for number, line in enumerate(lines)
-    )
+def _program(changes: Mapping[int, Sequence[str]]) -> str:
+    """Return a program that changes settings at the given `MOMENTS` and prints each outcome."""
+    change, outcome = {}, {}
+    for line, condition in SETTINGS.items():
+        real = line.replace('"…device_count=2"', _FLAGS)
+        change[line] = f"change({real!r})\n"
+        outcome[line] = f"outcome({real!r}, {condition!r})\n"
+    before, between, after = (changes.get(moment, ()) for moment in range(3))
+    parts = [_BEGIN, *(change[line] for line in before), _IMPORT]
+    parts += [change[line] for line in between]
+    parts += [outcome[line] for line in (*before, *between)]
+    if after:
+        parts += [_FIRST_ARRAY, *(change[line] + outcome[line] for line in after)]
+    return "".join(parts)
 
 
 def config_timing_table() -> Mapping[str, tuple[str, ...]]:
@@ -65,12 +79,11 @@ def config_timing_table() -> Mapping[str, tuple[str, ...]]:
         For each setting, the outcomes at the three `MOMENTS`: ``obeyed``, ``ignored``, or
         ``refused``. The outcome is ``""`` if the line cannot run at that moment.
     """
-    groups = [list(SETTINGS)[part] for part in _GROUPS]
-    runs = [(g, m) for g in groups for m in range(3) if m or not g[0].startswith("jax.")]
     with ThreadPoolExecutor(2) as pool:
-        outcomes = list(pool.map(lambda run: run_in_subprocess(_program(*run)).split(), runs))
+        printed = list(pool.map(lambda changes: run_in_subprocess(_program(changes)), _PROGRAMS))
     table = {line: ["", "", ""] for line in SETTINGS}
-    for (lines, moment), words in zip(runs, outcomes, strict=True):
-        for line, word in zip(lines, words, strict=True):
+    for changes, output in zip(_PROGRAMS, printed, strict=True):
+        made = [(line, moment) for moment in sorted(changes) for line in changes[moment]]
+        for (line, moment), word in zip(made, output.split(), strict=True):
             table[line][moment] = word
     return {line: tuple(words) for line, words in table.items()}

@@ -24,15 +24,22 @@ def async_timeline() -> tuple[Figure, str]:
     end = marks["done"][-1]
     for row, (begin, done) in enumerate(zip(begins, marks["done"], strict=True)):
         called, returned = marks["called"][row], marks["returned"][row]
-        axes.barh(-row, begin - returned, left=returned, color=style.FILL, height=0.5)
+        axes.barh(
+            -row,
+            begin - returned,
+            left=returned,
+            color=style.PALE_BLUE,
+            edgecolor=style.BLUE,
+            linewidth=0.8,
+            height=0.5,
+        )
         axes.barh(-row, done - begin, left=begin, color=style.ORANGE, height=0.5)
         axes.barh(-row, max(returned - called, end / 150), left=called, color=style.BLUE)
-    for tone, label in (
-        (style.BLUE, "the call"),
-        (style.FILL, "waits in the queue"),
-        (style.ORANGE, "is computed"),
-    ):
-        axes.barh(0, 0, color=tone, label=label)
+    axes.barh(0, 0, color=style.BLUE, label="Python makes the call")
+    axes.barh(
+        0, 0, color=style.PALE_BLUE, edgecolor=style.BLUE, linewidth=0.8, label="step is queued"
+    )
+    axes.barh(0, 0, color=style.ORANGE, label="device computes")
     last = marks["returned"][-1]
     axes.axvline(last, color=style.RED, linewidth=1.2, linestyle="--")
     axes.annotate(
@@ -47,11 +54,11 @@ def async_timeline() -> tuple[Figure, str]:
     axes.set_xlim(0, end * 1.02)
     axes.set_xlabel(f"time since the first call, ms\n{measurements.machine(run)}", fontsize=9)
     axes.grid(axis="y", visible=False)
-    axes.set_title("Five steps, each fed with the last one's result")
+    axes.set_title("Five steps, each of which takes the previous result")
     fig.legend(loc="outside lower center", ncols=3, fontsize=10)
     return fig, (
-        f"Bars over time: five calls return within {last:.2g} ms; the steps are computed one "
-        "after the other and are done after "
+        f"Bars over time. All five calls return within {last:.2g} ms. The device computes the "
+        "steps one after the other and finishes them after "
         + ", ".join(f"{done:.0f}" for done in marks["done"])
         + " ms."
     )
@@ -81,25 +88,26 @@ def cost_of_reading() -> tuple[Figure, str]:
         marks = run["series"][name]
         _lanes(axes, marks, top, read)
         end = max(*marks["done"], *marks["read"])
-        axes.text(0, top + 0.5, f"{name}: {end:.0f} ms", fontsize=10, fontweight="bold")
-        said.append(f"{name}: {end:.0f} ms")
+        title = {False: "No loss is read", True: "Every loss is read"}[read]
+        axes.text(0, top + 0.5, f"{title}: {end:.0f} ms", fontsize=10, fontweight="bold")
+        said.append(f"{title}: {end:.0f} ms")
         ticks += [(top, "Python"), (top - 0.85, "device")]
     for tone, label in (
-        (style.PURPLE, "loads a batch"),
-        (style.PALE_RED, "waits for the loss"),
-        (style.ORANGE, "computes"),
+        (style.PURPLE, "Python loads a batch"),
+        (style.PALE_RED, "Python waits"),
+        (style.ORANGE, "device computes"),
     ):
         axes.barh(0, 0, color=tone, label=label)
     axes.set_yticks([y for y, _ in ticks], [label for _, label in ticks])
     axes.set_ylim(-3.8, 1.1)
     axes.set_xlabel(f"time, ms\n{measurements.machine(run)}", fontsize=9)
     axes.grid(axis="y", visible=False)
-    axes.set_title("Five training steps, loading included")
+    axes.set_title("Five training steps, including loading")
     fig.legend(loc="outside lower center", ncols=3, fontsize=10)
     return fig, (
-        "Two timelines of Python and the device. Without reading, loading the next batch goes on "
-        "while the device computes; with a reading in each step the two take turns. "
-        + "; ".join(said)
+        "Two timelines of Python and the device. If no loss is read, Python loads the next batch "
+        "while the device computes. If every loss is read, the two take turns. "
+        + ". ".join(said)
         + "."
     )
 
@@ -109,9 +117,10 @@ def small_array_times() -> tuple[Figure, str]:
     """Plot the recorded times of ``x * 2 + 1`` against the size of x, in NumPy and in JAX."""
     run = measurements.load("async_dispatch")
     series = run["series"]["small"]
-    fig, axes = style.figure(6, 3.8)
+    fig, axes = style.figure(6, 4.2)
     kinds = {
         "NumPy": (style.PURPLE, "D"),
+        "NumPy, memory reused": (style.GREEN, "^"),
         "JAX, eager": (style.ORANGE, "o"),
         "JAX, jitted": (style.BLUE, "s"),
     }
@@ -124,12 +133,13 @@ def small_array_times() -> tuple[Figure, str]:
     axes.set_xticks(series["floats"], [f"{n:,.0f}" for n in series["floats"]])
     axes.set_yticks([10.0**p for p in range(5)], ["1 µs", "10 µs", "0.1 ms", "1 ms", "10 ms"])
     axes.minorticks_off()
-    axes.set_xlabel(f"floats in x\n{measurements.machine(run)}", fontsize=9)
-    axes.set_ylabel("time of a call, waited for")
-    axes.set_title("The time of x * 2 + 1")
-    axes.legend(loc="upper left", fontsize=10)
+    axes.tick_params(axis="x", labelrotation=20)
+    axes.set_xlabel(f"number of floats in x\n{measurements.machine(run)}", fontsize=9)
+    axes.set_ylabel("time until the result is ready")
+    axes.set_title("The time that x * 2 + 1 takes")
+    axes.legend(loc="upper left", fontsize=9.5)
     sizes = ", ".join(f"{n:,.0f}" for n in series["floats"])
-    return fig, f"Lines on logarithmic axes, for {sizes} floats: " + "; ".join(said) + "."
+    return fig, f"Lines on logarithmic axes for {sizes} floats. " + ". ".join(said) + "."
 
 
 @style.drawing
@@ -170,12 +180,14 @@ def config_timing(outcomes: Mapping[str, Sequence[str]]) -> tuple[Figure, str]:
             )
             axes.add_patch(box)
             axes.text(0.95 + 2.3 * column, y - 0.5, word, ha="center", va="center", fontsize=10)
-        words = [w or "cannot stand there" for w in found]
+        words = [w or "not possible" for w in found]
         said.append(f"{line}: {', '.join(words)}")
     axes.set_xlim(-0.1, 6.7)
     axes.set_ylim(-1.35 * len(outcomes) + 0.4, 2.1)
-    axes.text(0, 1.8, "One line, at three moments", fontsize=12, fontweight="bold", va="center")
+    axes.text(
+        0, 1.8, "One line at three different times", fontsize=12, fontweight="bold", va="center"
+    )
     return fig, (
-        "For lines that set something, what comes of them before import jax, before the first "
-        "array and after it. " + "; ".join(said) + "."
+        "A table that shows whether JAX obeys, ignores, or refuses each setting before import jax, "
+        "before the first array, and after it. " + ". ".join(said) + "."
     )
