@@ -1,4 +1,4 @@
-"""Figures for chapter 14: the parts of a traceback, the order of prints, and the tools."""
+"""Figures for chapter 14: the parts of a traceback, the order of prints, and the losses."""
 
 from __future__ import annotations
 
@@ -106,9 +106,9 @@ def traceback_frames(function: Callable[..., Any], *args: Any) -> tuple[Figure, 
     axes.text(0.15, y - tall / 2, "\n".join(message), fontsize=9.5, family=_MONO, va="center")
     reads = [(y - tall / 2, "1  what", "and which shapes")]
     if own:
-        reads.append((-own[-1] * height - 0.33, "2  where", "the line that asked"))
+        reads.append((-own[-1] * height - 0.33, "2  where", "your line that failed"))
     if len(own) > 1:
-        reads.append((-own[-2] * height - 0.33, "3  from where", "which of the calls"))
+        reads.append((-own[-2] * height - 0.33, "3  called from", "the line that called it"))
     for at, head, tail in reads:
         axes.annotate(
             "", (7.35, at), (7.9, at), arrowprops={"arrowstyle": "-|>", "color": style.ORANGE}
@@ -116,13 +116,13 @@ def traceback_frames(function: Callable[..., Any], *args: Any) -> tuple[Figure, 
         axes.text(7.95, at + 0.17, head, fontsize=10, fontweight="bold", color=style.ORANGE,
                   va="center")  # fmt: skip
         axes.text(7.95, at - 0.2, tail, fontsize=8.5, color=style.MUTED, va="center")
-    axes.set_title("A traceback, outermost call first: read it in this order")
+    axes.set_title("The order in which to read a traceback")
     axes.set_xlim(-0.1, 11.2)
     axes.set_ylim(y - tall - 0.1, 0.15)
     return fig, (
-        f"The traceback as a ladder, outermost first: {'; '.join(said)}; at the bottom "
-        f"{type(error).__name__}. To be read: 1 the message at the bottom, 2 the innermost frame "
-        "of yours, 3 the frame of yours above it."
+        f"The traceback, with the outermost call first: {'; '.join(said)}. At the bottom is the "
+        f"message of the {type(error).__name__}. Read the message first, then your innermost "
+        "frame, and then your frame above it."
     )
 
 
@@ -186,9 +186,9 @@ def print_order() -> tuple[Figure, str]:
                 axes.text(n + 0.49, -row - 0.34, line, fontsize=11, **look)
             if not ordered:
                 axes.text(-0.12, -row - 0.34, name, ha="right", va="center", fontsize=10)
-            how = "as written" if written else ", ".join(lines)
+            how = "in the order of the code" if written else ", ".join(lines)
             said.append(f"{name}{', ordered' if ordered else ''}: {how}")
-        axes.set_title("ordered=True" if ordered else "as it comes", fontsize=11)
+        axes.set_title("ordered=True" if ordered else "ordered=False", fontsize=11)
         axes.set_xlim(-1.9 if not ordered else -0.1, 4.05)
         axes.set_ylim(-len(_WAYS), 0.05)
         axes.annotate(
@@ -197,46 +197,8 @@ def print_order() -> tuple[Figure, str]:
             (0, -len(_WAYS) + 0.18),
             arrowprops={"arrowstyle": "-|>", "color": style.MUTED},
         )
-    fig.suptitle("Four prints, in the order of their arrival", fontsize=12, fontweight="bold")
-    return fig, f"Boxes in order of arrival, from left to right. {'; '.join(said)}."
-
-
-_TOOLS = (
-    ("an error message", "last line, then your innermost\nline; jaxbits.explain(error)"),
-    ("an error you cannot place", "%debug after it"),
-    ("numbers that look wrong", "jax.debug.print, ordered=True"),
-    ("a wrong shape or dtype", "plain print while tracing,\njax.eval_shape"),
-    ("a step, and no idea", "jaxbits.audit(step, *args)"),
-    ("NaN, and the batch it is in", "detect.nan, checkify,\njax.debug_nans"),
-    ("right without jit, wrong with", "jax.disable_jit on both,\ndetect.side_effect, stale_global"),
-    ("it never learns", "do parameters move? then\none batch, learnt by heart"),
-)
-
-
-@style.drawing
-def tool_guide() -> tuple[Figure, str]:
-    """Draw a table that recommends the first tool to try for each symptom."""
-    fig, axes = style.figure(6, 4.9)
-    style.blank(axes)
-    axes.text(0.1, 0.28, "what you have", fontsize=11, fontweight="bold", va="center")
-    axes.text(5.2, 0.28, "begin with", fontsize=11, fontweight="bold", va="center")
-    for n, (have, tool) in enumerate(_TOOLS):
-        y = -n
-        _box(axes, 0, y - 0.84, 4.35, 0.76, facecolor=style.PALE_ORANGE, edgecolor=style.ORANGE)
-        axes.text(0.12, y - 0.46, have, fontsize=9.5, va="center")
-        axes.annotate(
-            "",
-            (5.0, y - 0.46),
-            (4.4, y - 0.46),
-            arrowprops={"arrowstyle": "-|>", "color": style.MUTED},
-        )
-        _box(axes, 5.05, y - 0.84, 4.9, 0.76, facecolor=style.PALE_BLUE, edgecolor=style.BLUE)
-        axes.text(5.17, y - 0.46, tool, fontsize=9.5, va="center", linespacing=1.15)
-    axes.set_xlim(-0.05, 10)
-    axes.set_ylim(-len(_TOOLS) + 0.1, 0.6)
-    return fig, "What you have, and what to begin with. " + " ".join(
-        f"{have}: {' '.join(tool.split())}." for have, tool in _TOOLS
-    )
+    fig.suptitle("The order in which four prints arrive", fontsize=12, fontweight="bold")
+    return fig, f"Boxes in the order of arrival, from left to right. {'; '.join(said)}."
 
 
 @style.drawing
@@ -265,13 +227,13 @@ def loss_after_fixes(runs: Mapping[str, Sequence[float]], baseline: float) -> tu
         else:
             said.append(f"{name}: ends at {means[-1]:.2g}")
     look: dict[str, Any] = {"color": style.MUTED, "linewidth": 1.2, "linestyle": "--"}
-    axes.axhline(baseline, label="one number for all", **look)
+    axes.axhline(baseline, label="the mean for everyone", **look)
     axes.set_yscale("log")
-    axes.set_xlabel("step; × is where it turns into NaN")
-    axes.set_ylabel("loss, mean of ten steps")
-    axes.set_title("What each repair bought")
+    axes.set_xlabel("step (× marks the first NaN)")
+    axes.set_ylabel("loss, average over ten steps")
+    axes.set_title("The loss after each fix")
     axes.legend(fontsize=9, loc="lower left")
     return (
         fig,
-        f"Losses on a logarithmic axis. {'; '.join(said)}. One number for all: {baseline:.2g}.",
+        f"Losses on a logarithmic axis. {'; '.join(said)}. The mean for everyone: {baseline:.2g}.",
     )
