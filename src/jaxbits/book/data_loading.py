@@ -1,4 +1,4 @@
-"""A data set and a prefetching loop, both written without JAX, for the chapter on data loading.
+"""Data sets and a prefetching loop, written without JAX, for the chapter on data loading.
 
 Spawned workers import this module to unpickle its classes, so it must not import JAX.
 """
@@ -52,6 +52,35 @@ class RandomImages:
         for _ in range(self.work):
             np.sort(self.images[i], axis=None)
         return self.images[i], self.labels[i]
+
+
+class RandomCrops:
+    """A data set whose samples are random positions, drawn from a generator in the data set.
+
+    Each sample is the position, from 0 to 99, at which a random crop would start. If a loader has
+    worker processes, each of them gets a copy of the generator.
+
+    Args:
+        size: The number of samples.
+
+    Attributes:
+        rng: The generator, created with the seed 0.
+
+    >>> crops = RandomCrops(8)
+    >>> [crops[i] for i in range(3)]
+    [85, 63, 51]
+    """
+
+    def __init__(self, size: int) -> None:
+        self.rng = np.random.default_rng(0)
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, i: int) -> int:
+        """Return the next random position, whatever the index."""
+        return int(self.rng.integers(100))
 
 
 def aligned_zeros(shape: tuple[int, ...]) -> npt.NDArray[np.float32]:

@@ -173,7 +173,7 @@ def verify_numbers_of(answer: Callable[..., Any]) -> None:
 EXERCISES = (
     Exercise(
         id="data-loading/1",
-        title="a short batch made full",
+        title="pad a short batch",
         stub=filled,
         hints=(
             "The rows are along the first axis, and size - len(array) of them are missing.",

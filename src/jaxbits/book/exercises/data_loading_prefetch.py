@@ -129,7 +129,7 @@ def _each(made: Any, what: str) -> Iterator[Any]:
 EXERCISES = (
     Exercise(
         id="data-loading/2",
-        title="ahead, and safe",
+        title="prefetch safely",
         stub=prefetched,
         hints=(
             "A deque can serve as the queue. Append to one end, and call popleft at the other.",

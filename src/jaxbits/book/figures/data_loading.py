@@ -28,7 +28,7 @@ def forked_worker_outcomes() -> tuple[Figure, str]:
         axes.barh(
             -row, seconds, color=tone, edgecolor=edge, height=0.55, hatch="//" if hung else None
         )
-        words = f"no answer, given up after {limit} s" if hung else f"{seconds:.1f} s"
+        words = f"no answer, stopped after {limit} s" if hung else f"{seconds:.1f} s"
         if hung:
             box = {"facecolor": style.PAPER, "edgecolor": "none"}
             axes.text(seconds / 2, -row, words, ha="center", va="center", color=style.RED,
@@ -38,9 +38,11 @@ def forked_worker_outcomes() -> tuple[Figure, str]:
         said.append(f"{name}: {words}")
     axes.set_yticks([-row for row in range(len(labels))], labels)
     axes.set_xlim(0, 1.1 * max(limit, *(spread["median"] for spread in run["results"].values())))
-    axes.set_xlabel(f"until all 64 samples were there, s\n{measurements.machine(run)}", fontsize=9)
+    axes.set_xlabel(
+        f"seconds until all 64 samples arrived\n{measurements.machine(run)}", fontsize=9
+    )
     axes.grid(axis="y", visible=False)
-    axes.set_title("Two workers, started in a process with JAX")
+    axes.set_title("Two workers, started after JAX")
     return fig, "Bars: " + "; ".join(said) + "."
 
 
@@ -88,8 +90,8 @@ def augmentation_draws(epochs: Mapping[str, Sequence[Sequence[int]]]) -> tuple[F
     axes.set_xlim(-0.1, 2.0 + 1.25 * widest)
     axes.set_ylim(y + 0.6, 0.6)
     return fig, (
-        "The numbers drawn for eight samples, epoch by epoch, those that come again and again "
-        "in one colour. " + ". ".join(said) + "."
+        "The numbers drawn for eight samples in each epoch. A number that occurs more than twice "
+        "always has the same color. " + ". ".join(said) + "."
     )
 
 
@@ -108,9 +110,9 @@ def stacking_times() -> tuple[Figure, str]:
     axes.set_yticks([])
     axes.set_ylim(-len(times) + 0.6, 0.65)
     axes.set_xlim(0, 1.05 * max(times.values()))
-    axes.set_xlabel(f"ms until the array is there\n{measurements.machine(run)}", fontsize=9)
+    axes.set_xlabel(f"ms until the array is on the device\n{measurements.machine(run)}", fontsize=9)
     axes.grid(axis="y", visible=False)
-    axes.set_title("256 pictures of 28 × 28 bytes, to one array")
+    axes.set_title("From 256 images of 28 × 28 bytes to one array")
     return fig, "Bars: " + "; ".join(said) + "."
 
 
@@ -156,15 +158,15 @@ def loop_times() -> tuple[Figure, str]:
     left.set_yticks([-row for row in range(len(ways))], [_short(way) for way in ways])
     for axes, line, label in (
         (left, "--", "the longer of reading and step"),
-        (right, ":", "both together"),
+        (right, ":", "the sum of both"),
     ):
         left.plot([], [], color=style.INK, linewidth=1.3, linestyle=line, label=label)
-        axes.set_xlabel("ms a step, batch included", fontsize=9)
+        axes.set_xlabel("ms per step, including the batch", fontsize=9)
     legend = fig.legend(loc="outside lower center", ncols=2, fontsize=9.5)
     legend.set_title(measurements.machine(run))
     legend.get_title().set_fontsize(9)
-    fig.suptitle("A training step with its batch", fontsize=12, fontweight="bold")
-    return fig, "Bars of the time of a step with its batch; " + "; ".join(said) + "."
+    fig.suptitle("A training step, including its batch", fontsize=12, fontweight="bold")
+    return fig, "Bars of the time for a step and its batch; " + "; ".join(said) + "."
 
 
 def _short(way: str) -> str:
