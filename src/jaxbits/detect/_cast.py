@@ -22,6 +22,7 @@ from jaxbits._analysis.numpy_warnings import numpy_warnings
 from jaxbits._analysis.probes import Measurement, Probe, Site, contradict
 from jaxbits._analysis.source.integer_literals import integer_literals
 
+# jax.numpy leaves `iinfo` and `finfo` without types, and mypy rejects untyped calls.
 _iinfo: Any = jnp.iinfo
 _finfo: Any = jnp.finfo
 _EXPLICIT_FUNCTIONS_WORDS = "astype asarray array call convert_element_type full full_like"

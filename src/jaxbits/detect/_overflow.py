@@ -24,6 +24,7 @@ from jaxbits._analysis.nonfinite_probes import INF_PROBE
 from jaxbits._analysis.numpy_warnings import numpy_warnings
 from jaxbits._analysis.probes import Measurement, Probe, Site
 
+# jax.numpy leaves `iinfo` and `finfo` without types, and mypy rejects untyped calls.
 _iinfo: Any = jnp.iinfo
 _finfo: Any = jnp.finfo
 # JAX defines these primitives in https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/lax.py

@@ -38,6 +38,7 @@ _CONVERTING_FUNCTIONS = set(_CONVERTING_NAMES.split())
 """Functions that change a dtype only because the caller asked for it, or only internally."""
 
 _FIX = "use a Python number, or the same dtype: `np.asarray(…, x.dtype)`, `y.astype(x.dtype)`"
+# jax.numpy.iinfo has no types, and mypy rejects untyped calls.
 _iinfo: Any = jnp.iinfo
 _MAX_CONVERSIONS = 500
 """The maximum number of conversions to examine, because reading each traceback takes time."""
