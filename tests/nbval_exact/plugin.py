@@ -33,7 +33,7 @@ IS_EXACT = sys.version_info[:2] == PYTHON
 
 # `jax.checking_leaks` asks the garbage collector 20 times per tracer for everything that refers to
 # something, which takes seconds with the 450,000 objects that a chapter's imports create. The
-# collector leaves frozen objects out, so chapters 01, 02, and 06 together finish 25 seconds earlier.
+# collector leaves frozen objects out, so chapters 01, 02, and 06 finish 25 seconds earlier in all.
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/core.py#L1607
 _FREEZE_IMPORTS = """
 import gc, sys
