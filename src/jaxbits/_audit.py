@@ -38,7 +38,7 @@ def audit(
     run an audit while other threads are running.
 
     A report is not `ok` if your function raises an error on these arguments, if JAX cannot trace
-    it, or if a part of it was not examined. Each of these gaps comes first in the report, with the
+    it, or if the audit did not examine a part of it. The report lists these gaps first, with the
     error and the line that raised it.
 
     If your function has a parameter called `carry`, `calls`, `checks`, or `limit`, pass it through
@@ -46,14 +46,14 @@ def audit(
 
     Args:
         fn: The function, which may be jitted.
-        *args: Its positional arguments. If their arrays take up more than 1 GiB, they are not
-            copied, and the function is only traced.
+        *args: Its positional arguments. If their arrays take up more than 1 GiB, the audit does not
+            copy them, and it only traces the function.
         carry: The position or name of the argument that is a loop's carry or a step's state.
         calls: The positional arguments of several calls, for checks that compare calls.
         checks: The names of the checks to run, such as ``["leak"]``. The default is all checks.
-        limit: The time limit in seconds, or None for no limit. After this time, no further checks
-            start, your Python code is stopped, and the audit no longer waits for a compilation.
-            The audit cannot interrupt a compiled program that your function waits for.
+        limit: The time limit in seconds, or None for no limit. After this time, the audit starts no
+            further checks, stops your Python code, and no longer waits for a compilation. It cannot
+            interrupt a compiled program that your function waits for.
         **kwargs: The function's keyword arguments.
 
     Returns:
@@ -124,8 +124,8 @@ def assert_clean(
     - ``"raises"``: The function raised an error when the audit called it with these arguments.
     - ``"untraced"``: The function runs, but JAX cannot trace it as a whole, so the checks that read
       its program saw nothing.
-    - ``"partial"``: A check failed, or it left something out, for example because the arguments,
-      the program, or the Python state are too large.
+    - ``"partial"``: A check failed or skipped something, for example because the arguments, the
+      program, or the Python state is too large.
     - ``"timeout"``: The time limit passed before all checks had run.
 
     If your function has a parameter called `fail`, `allow`, `carry`, `calls`, or `limit`, pass it
@@ -136,15 +136,15 @@ def assert_clean(
         *args: Its positional arguments, as in `audit`.
         fail: The lowest level at which a finding makes the assertion fail, ``"error"`` or
             ``"warning"``.
-        allow: The names of the checks to skip because you accept what they would find, and of the
-            cases to accept in which the audit is incomplete.
+        allow: The names of the checks to skip because you accept what they would find, and the
+            names of the cases in which you accept an incomplete audit.
         carry: The position or name of the argument that is a loop's carry or a step's state.
         calls: The positional arguments of several calls, for checks that compare calls.
         limit: The time limit in seconds, as in `audit`.
         **kwargs: The function's keyword arguments.
 
     Raises:
-        AuditError: If the audit finds something at this level, or if it is incomplete. An
+        AuditError: If a finding has at least the level `fail`, or if the audit is incomplete. An
             AuditError is an AssertionError, and its message is the report.
         TypeError: If `fn` is not a function or is an async or generator function.
         ValueError: If `fail` is neither ``"error"`` nor ``"warning"``, `allow` contains an unknown

@@ -59,9 +59,9 @@ def explain(error: BaseException | str) -> Explanation:
             message.
 
     Returns:
-        An explanation with up to three sharp bits, with the best match first. It has none if the
-        error does not come from JAX or a library that builds on it, or if the book does not cover
-        the error.
+        An explanation with up to three sharp bits, with the best match first. It contains none if
+        the error does not come from JAX or a library that builds on it, or if the book does not
+        cover the error.
 
     Raises:
         TypeError: If `error` is neither an exception nor a string.

@@ -24,7 +24,7 @@ def dtype_stable(
 
     The returned optimizer casts each leaf of the new state to the dtype and weak type of the old
     leaf, and each update to the dtype of its parameter. If `tx` changes no dtype, there is nothing
-    to cast, and the results are bitwise identical.
+    to cast, and the results are bitwise identical to those of `tx`.
 
     `tx` itself computes with the dtypes of the gradients. If it raises a TypeError, for example
     because the branches of a `lax.cond` inside `tx` return different dtypes, the returned optimizer
@@ -36,7 +36,7 @@ def dtype_stable(
     infinite. JAX still raises an error for dtypes that it does not promote, such as float8 with
     float32.
 
-    The method was suggested in https://github.com/google-deepmind/optax/issues/1207.
+    The idea comes from https://github.com/google-deepmind/optax/issues/1207.
 
     Args:
         tx: Any Optax optimizer, including `inject_hyperparams`, `masked`, `multi_transform`,

@@ -255,7 +255,7 @@ SWITCHES: dict[str, tuple[Switch, ...]] = {
     "key_reuse": (
         Switch("`jax.debug_key_reuse`", _REUSE),
         Switch(
-            "`jax.debug_key_reuse`, raw keys made typed",
+            "`jax.debug_key_reuse`, with raw keys replaced by typed keys",
             _REUSE,
             (("jax_enable_custom_prng", True),),
         ),
@@ -275,7 +275,7 @@ SWITCHES: dict[str, tuple[Switch, ...]] = {
         ),
         Switch("`checkify.float_checks`", reports_checkify_error(checkify.float_checks)),
     ),
-    "x64": (Switch("the warning of a truncated dtype", reports_warning("will be truncated")),),
+    "x64": (Switch("the warning about a truncated dtype", reports_warning("will be truncated")),),
     "carry": (Switch("`lax.scan`, which raises", fails_in_scan),),
     "big_const": (
         Switch(

@@ -74,12 +74,12 @@ _TYPED_KEYS = (("jax_enable_custom_prng", True),)
 TOOLS = (
     Tool(
         "JAX’s own errors and warnings",
-        "no switch; `jax.jit`, and for a state `lax.scan`",
+        "no switch, but only `jax.jit` and, for a state, `lax.scan`",
         _default_of_jax(),
     ),
     Tool(
         "`jax.debug_key_reuse`",
-        "set to True during one call, with raw keys made typed",
+        "set to True during one call, with raw keys replaced by typed keys",
         _about(
             ("key_reuse", "const_key"), flags.reports_error("KeyReuse", jax_debug_key_reuse=True)
         ),
@@ -102,12 +102,12 @@ TOOLS = (
     ),
     Tool(
         "`jax.log_compiles`",
-        "counted from the second call on; a state is passed back once",
+        "with its messages counted from the second call on, and with a state passed back once",
         _LOGGED,
     ),
     Tool(
         "`jax.checking_leaks`",
-        "on during one call, under `jax.jit`",
+        "turned on during one call, under `jax.jit`",
         _about(("leak", "side_effect"), flags.reports_error("Leaked", jax_check_tracer_leaks=True)),
     ),
     Tool(

@@ -1,4 +1,4 @@
-"""The `Gap` class, which says what an audit could not examine, and functions that find gaps."""
+"""The `Gap` class, which describes what an audit did not examine, and functions to find gaps."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ CASES: dict[str, str] = {
     "raises": "The function raised an error when the audit called it with these arguments.",
     "untraced": "The function runs, but JAX cannot trace it as a whole, so the checks that read "
     "its program saw nothing.",
-    "partial": "A check failed, or it left something out, for example because the arguments, the "
-    "program, or the Python state are too large.",
+    "partial": "A check failed or skipped something, for example because the arguments, the "
+    "program, or the Python state is too large.",
     "timeout": "The time limit passed before all checks had run.",
 }
 """The cases in which an audit is incomplete, with their meanings.
@@ -45,8 +45,8 @@ class Gap:
     Attributes:
         case: One of the names in `CASES`.
         message: What was not examined, and why, in one line.
-        error: The type and the full message of the error that is the reason, or "" if there is
-            none.
+        error: The type and the full message of the error that caused the gap, or "" if no error
+            did.
         place: The line of user code that raised the error, or None if it is unknown.
         fix: What to do, in one line. If a finding explains the error, this refers to the finding.
     """

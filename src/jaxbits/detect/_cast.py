@@ -125,7 +125,7 @@ def cast(target: FunctionUnderTest) -> Iterator[Finding]:
     integers, integers outside the range of a narrower dtype, and negative numbers that become
     unsigned. It also looks for floats outside the range of a half-precision dtype, and for integers
     that are too large to be exact as floats. If the bad values are masked afterward, the finding is
-    only a note. Fractions that `astype` drops are assumed to be intended. The detector cannot see
+    only a note. The detector assumes that you intend to drop fractions with `astype`. It cannot see
     values that do not occur with these arguments. `jax_numpy_dtype_promotion="strict"` comes
     closest, but it looks at dtypes instead of values and accepts every `astype`.
 

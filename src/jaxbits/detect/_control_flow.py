@@ -33,9 +33,8 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
 
     The detector traces the function as `jax.jit` would, with all numbers traced. It reports the
     line that raises an error and the argument that the value depends on. A function that is never
-    jitted does not need this check. If there are several such lines, the detector cannot see more
-    than the first. `jax.jit` itself and `jax.eval_shape` come closest, because they raise the same
-    error.
+    jitted does not need this check. The detector cannot see more than the first line that raises an
+    error. `jax.jit` itself and `jax.eval_shape` come closest, because they raise the same error.
 
     >>> from jaxbits import detect
     >>> found = detect.control_flow(lambda x: x if x > 0 else -x, 2.0)[0]

@@ -31,9 +31,9 @@ def donation(target: FunctionUnderTest) -> Iterator[Finding]:
     carrying them out. An array that is read, passed, returned, or stored after its donation is an
     error, even if the platform would have ignored the donation. For a jitted function, the detector
     examines the program. It reports donated inputs that match no output in shape and dtype, and any
-    array that is passed for two inputs. It cannot see donation inside another trace, which has no
-    effect. The warning "Some donated buffers were not usable" and the error about a deleted array
-    come closest.
+    array that is passed for two inputs. It cannot see a donation inside another trace, where it has
+    no effect. The warning "Some donated buffers were not usable" and the error about a deleted
+    array come closest.
 
     >>> import jax, jax.numpy as jnp
     >>> from jaxbits import detect

@@ -1,4 +1,4 @@
-"""The detector `duplicate_indices`: writes to one position of an array that exclude each other."""
+"""The detector `duplicate_indices`: repeated writes to one position, of which only one survives."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ def duplicate_indices(target: FunctionUnderTest) -> Iterator[Finding]:
     `x.at[i].set(x[i] + 1)`, only one update of each repeated index survives. If the values for an
     index differ for another reason, JAX does not define which one it keeps, and the choice may
     depend on the device. Equal values are fine, unless the program promises unique indices with
-    `unique_indices=True`. A write that does not change the result is only a note, and so is a
-    moving average or another change that applies once to each element. The detector cannot see
-    repeated indices that do not occur with these arguments. It also cannot see slices that overlap
-    only in part, or lost updates if their values are equal and the program changes the array
-    between the read and the write or differentiates the write. JAX has no switch that finds
+    `unique_indices=True`. The detector reports only a note for a write that does not change the
+    result, and for a moving average or another change that applies once to each element. It cannot
+    see repeated indices that do not occur with these arguments. It also cannot see slices that
+    overlap only in part, or lost updates if their values are equal and the program changes the
+    array between the read and the write or differentiates the write. JAX has no switch that finds
     repeated indices.
 
     >>> import jax.numpy as jnp

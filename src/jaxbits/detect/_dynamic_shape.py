@@ -18,9 +18,9 @@ def dynamic_shape(target: FunctionUnderTest) -> Iterator[Finding]:
 
     The detector traces the function as `jax.jit` would, with all numbers traced, and classifies the
     error that tracing raises. If a library function raises an error for a traced integer, the
-    detector runs the function without `jax.jit`. If it then runs, the integer must be static. If
-    there are several such shapes, it cannot see more than the first.
-    `jax.jit` itself and `jax.eval_shape` come closest, because they raise the same error.
+    detector runs the function without `jax.jit`. If this run succeeds, the integer must be static.
+    The detector cannot see more than the first shape that depends on values. `jax.jit` itself and
+    `jax.eval_shape` come closest, because they raise the same error.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect

@@ -37,8 +37,8 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
     traced array raises. In the function's source, it looks for `.at` updates whose results are
     discarded. It also looks for a NumPy array that the function passes to `jnp.asarray` and then
     writes to, later in the function or in the next iteration of a loop, because the two arrays may
-    share memory. It cannot see changes to objects whose classes are not pytrees if a library
-    defines them. JAX raises an error for its own arrays, and it has no switch for the rest.
+    share memory. It cannot see changes to a library's objects if their classes are not pytrees. JAX
+    raises an error for its own arrays, and it has no switch for the rest.
 
     >>> import numpy as np
     >>> from jaxbits import detect

@@ -28,9 +28,10 @@ def leak(target: FunctionUnderTest) -> Iterator[Finding]:
     list, a dict, or a library's object among the arguments, or only in a library's module. The
     check `inplace` reports lists and dicts among the arguments that the function changes. JAX's
     closest equivalent is `jax.checking_leaks()`, which finds leaks anywhere but also reports
-    references that are not leaks. If the function is not jitted but calls jitted functions, what it
-    stores itself is only a note, because it stores no tracer unless you jit it. A value that an
-    inner transformation traced, such as the loss inside `jax.grad`, is an error there, too.
+    references that are not leaks. If the function is not jitted but calls jitted functions, the
+    detector reports what the function itself stores only as a note, because it stores no tracer
+    unless you jit it. A value that an inner transformation traced, such as the loss inside
+    `jax.grad`, is an error even then.
 
     >>> from jaxbits import detect
     >>> kept = []

@@ -43,13 +43,13 @@ def nan(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find where NaN and infinity arise in the results, in their gradient, or with other inputs.
 
     If a result is not finite, the detector names the operations that produced a NaN or infinity
-    from good inputs. If all results are finite and an operation has a derivative that can fail, it
-    computes the gradient. Finally, it sets inputs to 0, -1, 1, and large numbers. If the value
-    there is finite but the gradient is NaN, the input is a trap, especially behind a `where` that
-    should have guarded against it. Values that are masked later, and infinities that the program
-    itself writes, are not findings. The detector cannot see inputs other than these arguments and
-    the few that it tries. `jax_debug_nans` comes closest, but it misses traps at other inputs and a
-    NaN that one jitted function both produces and masks.
+    from good inputs. If all results are finite and an operation has a derivative that can fail, the
+    detector computes the gradient. Finally, it sets inputs to 0, -1, 1, and large numbers. If the
+    value at such an input is finite but the gradient is NaN, the input is a trap, especially behind
+    a `where` that should have guarded against it. Values that are masked later, and infinities that
+    the program itself writes, are not findings. The detector cannot see inputs other than these
+    arguments and the few that it tries. `jax_debug_nans` comes closest, but it misses traps at
+    other inputs and a NaN that one jitted function both produces and masks.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect

@@ -149,12 +149,12 @@ def out_of_bounds(target: FunctionUnderTest) -> Iterator[Finding]:
 
     The detector runs the program again and counts the bad indices in each gather, scatter, and
     dynamic slice. It reports all of them with their lines, including those inside `jit`, `vmap`,
-    `grad`, `scan`, `while_loop`, and `cond`. A read that never reaches the result is only a note,
-    and so is a write that does not change it. Lines with a `mode=` argument are assumed to be
-    intended. The detector cannot see indices that do not occur with these arguments. It also cannot
-    see a label outside the range of `one_hot`, a clamped `switch` index, or an index that has
-    already wrapped around in a small integer dtype. `checkify.index_checks` comes closest, but it
-    stops at the first error and also reports masked reads.
+    `grad`, `scan`, `while_loop`, and `cond`. It reports only a note for a read that never reaches
+    the result and for a write that does not change it. It assumes that lines with a `mode=`
+    argument are intended. The detector cannot see indices that do not occur with these arguments.
+    It also cannot see a label outside the range of `one_hot`, a clamped `switch` index, or an index
+    that has already wrapped around in a small integer dtype. `checkify.index_checks` comes closest,
+    but it stops at the first error and also reports masked reads.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect

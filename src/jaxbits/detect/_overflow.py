@@ -123,10 +123,11 @@ def overflow(target: FunctionUnderTest) -> Iterator[Finding]:
     The detector compares sums, products, powers, shifts, matrix products, and scattered sums of
     integers with the same operations on floats, including those inside loops and branches. It
     reports the true results with their lines. It also reports floats that become infinite if the
-    infinity reaches the result. Arithmetic that is mixed with bitwise operations, as in hashes and
-    random generators, is only a note, and so is a wrapped value that is masked afterward. The
-    detector cannot see values that do not occur with these arguments, and it cannot see a NumPy
-    array that wraps around outside JAX. `jax_debug_infs` comes closest, but it handles only floats.
+    infinity reaches the result. It reports only a note for arithmetic that is mixed with bitwise
+    operations, as in hashes and random generators, and for a wrapped value that is masked
+    afterward. The detector cannot see values that do not occur with these arguments, and it cannot
+    see a NumPy array that wraps around outside JAX. `jax_debug_infs` comes closest, but it handles
+    only floats.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect

@@ -50,13 +50,13 @@ def promotion(target: FunctionUnderTest) -> Iterator[Finding]:
 
     For example, a float32 NumPy number combined with bfloat16 makes the rest of the program
     float32. Similarly, int8 combined with uint8 becomes int16, and int32 combined with uint32
-    becomes int32 if x64 is off, although uint32 has larger numbers. The detector looks for
+    becomes int32 if x64 is off, although uint32 can hold larger numbers. The detector looks for
     conversions that JAX adds on its own. Python numbers, `astype`, `dtype=`, comparisons, and
     conversions inside library functions do not count. It reports integers that become floats if
-    they are known to be too large for the float, and it leaves out operands that are widened only
-    because of a result that was widened before. Integers that become wider integers are only a note
-    if the wider type has all their values. It cannot see what NumPy promotes before JAX does, and
-    it cannot see operands that `jax.lax` rejects. ``jax.numpy_dtype_promotion("strict")`` comes
+    they are known to be too large to be exact. It leaves out operands that JAX widens only because
+    it widened an earlier result. It reports only a note if integers become wider integers and the
+    wider type can hold all their values. It cannot see what NumPy promotes before JAX does, and it
+    cannot see operands that `jax.lax` rejects. ``jax.numpy_dtype_promotion("strict")`` comes
     closest, but it stops at the first promotion and also rejects comparisons and operations that
     mix integers with floats.
 

@@ -35,14 +35,14 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
     For each name that can change, the detector traces the function again with a different value. If
     the program differs, the value is baked in. The module's source shows what can change, namely
     names that are reassigned after the function, containers that are mutated after it, and
-    attributes that are set outside `__init__`. Even without such evidence, global containers are
-    assumed to change unless their names are in capitals or a function has loaded them. A value that
-    could change but shows no sign of it, such as a NumPy array or a configuration that is bound
-    only once or an attribute that is set only once, is reported as a note. The detector tries at
-    most 24 names. If the program is large, it tries fewer of those that show no sign of changing.
-    It suggests passing a value as an argument only if `jax.jit` accepts that. If the function is
-    not jitted but calls jitted functions, only the values that those functions keep count. It
-    cannot see what another module changes. JAX has no switch for this.
+    attributes that are set outside `__init__`. Even without such evidence, the detector assumes
+    that global containers change unless their names are in capitals or a function has loaded them.
+    It reports a note for a value that could change but shows no sign of it, such as a NumPy array
+    or a configuration that is bound only once, or an attribute that is set only once. The detector
+    tries at most 24 names. If the program is large, it tries fewer of those that show no sign of
+    changing. It suggests passing a value as an argument only if `jax.jit` accepts that. If the
+    function is not jitted but calls jitted functions, only the values that those functions keep
+    count. It cannot see what another module changes. JAX has no switch for this.
 
     >>> from jaxbits import detect
     >>> settings = {"rate": 0.1}

@@ -69,14 +69,15 @@ def transfer(target: FunctionUnderTest) -> Iterator[Finding]:
 
     If the function is not jitted, the detector runs it once and records what Python reads from
     arrays with `float`, `.item()`, `print`, `if`, or NumPy. It warns about callbacks in the
-    program. However, a callback in a branch is only a note, and so is a debugging callback that is
-    outside a loop or in a loop whose body does much other work. It also reports NumPy arrays that
-    are passed to jitted functions if they take up at least 4 KiB or one line passes them in three
-    calls. If the function also takes parameters or a state, as a training step does, a NumPy array
-    is only a note unless `calls` pass the same array again, because it is probably a new batch in
-    every call. Uses of `jax.device_put` and `jnp.asarray` are assumed to be intended. The detector
-    cannot see more than the first line where NumPy reads memory directly, which happens on a CPU.
-    `jax.transfer_guard("disallow")` comes closest, but on a CPU it sees less.
+    program. However, it reports only a note for a callback in a branch, and for a debugging
+    callback that is outside a loop or in a loop whose body does much other work. It also reports
+    NumPy arrays that are passed to jitted functions if they take up at least 4 KiB or one line
+    passes them in three calls. If the function also takes parameters or a state, as a training step
+    does, a NumPy array is only a note unless `calls` pass the same array again, because it is
+    probably a new batch in every call. The detector assumes that you intend transfers with
+    `jax.device_put` and `jnp.asarray`. It cannot see more than the first line where NumPy reads
+    memory directly, which happens on a CPU. `jax.transfer_guard("disallow")` comes closest, but on
+    a CPU it sees less.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect

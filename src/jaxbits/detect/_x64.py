@@ -35,14 +35,14 @@ def x64(target: FunctionUnderTest) -> Iterator[Finding]:
 
     The detector examines arguments, captured NumPy arrays, NumPy numbers in the code, and Python
     integers that need more than 32 bits. It also reports dtypes that the code requests but does not
-    get. It compares values, so numbers that fit into 32 bits are not findings, and the usual
-    rounding of float64 values is only a note. It warns if float32 changes a number visibly, if it
-    makes different numbers equal, or if it changes the differences between neighbors by more than
-    5%. It cannot see 32-bit computations that need 64 bits, and it cannot see NumPy values that
-    functions in other files create. JAX has no switch that reports these losses, although
-    ``jax_enable_x64`` avoids all of them. What comes closest is a warning, which JAX issues only if
-    code requests a 64-bit dtype by name and which ``warnings.filterwarnings("error")`` turns into
-    an error.
+    get. It compares values, so numbers that fit into 32 bits are not findings, and it reports the
+    usual rounding of float64 values only as a note. It warns if float32 changes a number visibly,
+    if it makes different numbers equal, or if it changes the differences between neighbors by more
+    than 5%. It cannot see 32-bit computations that need 64 bits, and it cannot see NumPy values
+    that functions in other files create. JAX has no switch that reports these losses, although
+    ``jax_enable_x64`` avoids all of them. The closest equivalent is the warning that JAX issues
+    only if code requests a 64-bit dtype by name, which ``warnings.filterwarnings("error")`` turns
+    into an error.
 
     >>> import jax.numpy as jnp, numpy as np
     >>> from jaxbits import detect
