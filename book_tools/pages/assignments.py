@@ -65,19 +65,20 @@ def _describe_cost() -> str:
         name.removeprefix("a submission, "): f"{one['median']:.1f} s"
         for name, one in measured["results"].items()
     }
-    ways = ", ".join(f"{time} with {name}" for name, time in seconds.items())
+    *most_ways, last_way = (f"{time} with {name}" for name, time in seconds.items())
     series = measured["series"]
-    growth = "; ".join(
-        f"{count} in {took:.0f} s with {most:.0f} MB"
+    *earlier, last = (
+        f"{took:.0f} s and {most:.0f} MB for {count} notebooks"
         for count, took, most in zip(
             series["submissions"], series["seconds"], series["megabytes"], strict=True
         )
     )
     return (
         "Grading a solved notebook of *Pure functions* takes "
-        f"{ways} ({measurements.machine(measured)}). The grader runs each notebook twice, once for "
-        "the marks and once for the feedback page. The time and the peak memory for many small "
-        f"notebooks, two at a time, are: {growth}."
+        f"{', '.join(most_ways)}, and {last_way} ({measurements.machine(measured)}). The grader "
+        "runs each notebook twice, once for the marks and once for the feedback page. With small "
+        "notebooks, two at a time, the total time and the peak memory are "
+        f"{', '.join(earlier)}, and {last}."
     )
 
 

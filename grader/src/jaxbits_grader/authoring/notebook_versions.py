@@ -32,9 +32,9 @@ def introduction_cell(assignment: Assignment) -> NotebookNode:
     goals = "\n".join(f"- {goal}" for goal in assignment.goals)
     text = f"""# {assignment.title}: assignment
 
-**Points**: {assignment.points}. **Time**: about {assignment.minutes} minutes.
+**Points:** {assignment.points} · **Time:** about {assignment.minutes} minutes
 
-When you are through, you can
+After this assignment, you can
 
 {goals}
 
@@ -42,10 +42,10 @@ When you are through, you can
 |---:|---:|:---|
 {rows}
 
-Write your answers where `# YOUR CODE HERE` stands, in place of the line that raises. You may add \
-cells of your own; leave the other cells as they are. Under each task are tests that you can run; \
-more tests, of the same properties, run when your notebook is graded. Before you hand it in, \
-restart the kernel and run all cells from the top."""
+Write your answers where it says `# YOUR CODE HERE`, and replace the line that raises an error. \
+You may add your own cells, but do not change any other cell. Each task is followed by tests that \
+you can run. Hidden tests check the same properties when your notebook is graded. Before you hand \
+in the notebook, restart the kernel and run all cells."""
     return nbformat.v4.new_markdown_cell(text, id="introduction")
 
 
