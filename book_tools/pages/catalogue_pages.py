@@ -76,9 +76,9 @@ def guard_html(bit: SharpBit) -> str:
         >>> guard_html(find_bit("clock-without-waiting"))
         '<a href="detectors.html#timing"><code>jaxbits.detect.timing</code></a>'
         >>> guard_html(find_bit("nanargmin-all-nan"))
-        'No tool reports it: -1 is a legal index.'
+        'No tool reports it. -1 is a legal index.'
     """
-    text = re.sub(r"^none: ", "No tool reports it: ", bit.guard)
+    text = re.sub(r"^none: (.)", lambda rest: f"No tool reports it. {rest[1].upper()}", bit.guard)
     if not re.fullmatch(r"(?:`[^`]+`(?:[,;] | and )?)+", text):
         text = f"{text[0].upper()}{text[1:].rstrip('.')}."
     return re.sub(

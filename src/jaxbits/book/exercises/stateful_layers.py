@@ -253,7 +253,7 @@ EXERCISES = (
     ),
     Exercise(
         id="stateful-layers/3",
-        title="a compiled call that is remembered",
+        title="a compiled call that keeps the model's state",
         stub=jitted_call,
         hints=(
             "Whatever changes inside a function compiled with jax.jit is lost unless the function "
