@@ -1,6 +1,7 @@
 """Run the rows of reference tables, and print their outcomes as JSON.
 
     python book_tools/pages/run_table_rows.py reference/tables/*.toml
+    python book_tools/pages/run_table_rows.py --bare TABLE.toml    the code has its own imports
 
 The program needs only the packages that the rows use and imports nothing from this project, because
 it also runs in environments in which the project is not installed.
@@ -35,10 +36,10 @@ IMPORTS = {
     "nnx": "flax.nnx",
     "optax": "optax",
 }
-# The rows need two devices to shard arrays over. Optimization is off, because it takes seconds and
-# changes no outcome.
+# The rows need devices to shard arrays over, and one row needs eight. Optimization is off, because
+# it takes seconds and changes no outcome.
 FLAGS = (
-    "--xla_force_host_platform_device_count=2",
+    "--xla_force_host_platform_device_count=8",
     "--xla_backend_optimization_level=0",
     "--xla_llvm_disable_expensive_passes=true",
 )
@@ -98,12 +99,13 @@ def _run(code: str, namespace: dict[str, Any]) -> None:
         print(repr(value))
 
 
-def run_row(code: str, given: str = "") -> str:
+def run_row(code: str, given: str = "", *, is_bare: bool = False) -> str:
     r"""Run code, and return its output, its last value, its warnings, and the error that ends it.
 
     Args:
         code: The row's code.
         given: Code that runs first and whose output is not part of the outcome.
+        is_bare: Whether the code must import what it uses. Otherwise it finds `IMPORTS`.
 
     Example:
         >>> run_row("x + 1", "x = 1")
@@ -111,8 +113,9 @@ def run_row(code: str, given: str = "") -> str:
         >>> run_row("print('so'); [][3]")
         'so\nIndexError: list index out of range'
     """
-    namespace = {"__name__": "__main__", **imports_for(given + code)}
-    wait: Callable[[], object] = getattr(namespace.get("jax"), "effects_barrier", lambda: None)
+    imported = imports_for(given + code)
+    namespace = {"__name__": "__main__", **({} if is_bare else imported)}
+    wait: Callable[[], object] = getattr(imported.get("jax"), "effects_barrier", lambda: None)
     printed = io.StringIO()
     problem = ""
     with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(printed):
@@ -152,10 +155,15 @@ def row_key(given: str, code: str) -> str:
     return "\n".join(filter(None, (given.strip(), code.strip())))
 
 
-def run_rows(tables: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """Run each row of the tables separately, and return the outcomes, keyed by `row_key`."""
+def run_rows(tables: Iterable[dict[str, Any]], *, is_bare: bool = False) -> dict[str, str]:
+    """Run each row of the tables separately, and return the outcomes, keyed by `row_key`.
+
+    Args:
+        tables: The contents of the tables' files.
+        is_bare: Whether the rows must import what they use.
+    """
     return {
-        row_key(given, code): run_row(code, given)
+        row_key(given, code): run_row(code, given, is_bare=is_bare)
         for table in tables
         for given, code in code_of_rows(table)
     }
@@ -172,10 +180,12 @@ def installed_versions() -> dict[str, str]:
 
 def main(paths: Sequence[str]) -> None:
     """Run the tables in an empty folder, and print the versions and outcomes as JSON."""
+    is_bare = "--bare" in paths
+    paths = [path for path in paths if path != "--bare"]
     tables = [tomllib.loads(Path(path).read_text("utf8")) for path in paths]
     os.environ["XLA_FLAGS"] = " ".join(FLAGS)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        found = {"versions": installed_versions(), "outcomes": run_rows(tables)}
+        found = {"versions": installed_versions(), "outcomes": run_rows(tables, is_bare=is_bare)}
     json.dump(found, sys.stdout, ensure_ascii=False, indent=1)
 
 

@@ -61,25 +61,27 @@ def _piece(code: str) -> dict[str, Any]:
     return {"code": re.sub(r"\n{3,}", "\n\n", code.strip()), "outcomes": [], "quoted": ""}
 
 
+def _ran(outcomes: Outcomes, key: str) -> bool:
+    """Return whether the code ran there and found the packages that it uses."""
+    return key in outcomes and "No module named" not in outcomes[key]
+
+
 def _piece_with_outcomes(
     code: str, given: str, here: Outcomes, elsewhere: OutcomesByVersion
 ) -> dict[str, Any]:
     """Return a piece of code with its outcome and any that differ on other versions of JAX."""
     key = run_table_rows.row_key(given, code)
-    others = ((version, outcomes.get(key)) for version, outcomes in elsewhere.items())
     changed = [
-        _outcome(text, version)
-        for version, text in others
-        if text is not None
-        and "No module named" not in text  # The package is not installed there.
-        and has_changed(here[key], text)
+        _outcome(outcomes[key], version)
+        for version, outcomes in elsewhere.items()
+        if _ran(outcomes, key) and has_changed(here[key], outcomes[key])
     ]
     return _piece(code) | {"outcomes": [_outcome(here[key]), *changed]}
 
 
 def _row(
     row: Mapping[str, Any], table: Table, given: Mapping[str, str], here: Outcomes,
-    elsewhere: OutcomesByVersion,
+    elsewhere: OutcomesByVersion, versions: Mapping[str, Mapping[str, str]],
 ) -> dict[str, Any]:  # fmt: skip
     """Return a row in the form that the template needs.
 
@@ -93,24 +95,34 @@ def _row(
         )
         for side in table["sides"]
     ]
-    optional = {"where": [], "where_text": "", "since": "", "names": [], "upstream": ""}
+    optional = {"where": [], "where_text": "", "since": "", "names": [], "upstream": "",
+                "related": [], "nothing_to_send": ""}  # fmt: skip
     filled = {**optional, **row, "pieces": pieces, "sharp_bit": _catalogue.find_bit(row["bit"])}
-    if "proposal" in row:
-        piece = pieces[0]
+    piece = pieces[0]
+    if "theirs" in row:
         piece["quoted"] = ",".join(map(str, quoted_lines(row, piece["code"])))
-        filled["upstream"] = upstream_text(
-            filled, piece["code"], piece["outcomes"], list(elsewhere)
-        )
+    if "proposal" in row:
+        key = run_table_rows.row_key(given.get(table["sides"][-1], ""), row[table["sides"][-1]])
+        ran = {
+            name: installed for name, installed in versions.items() if _ran(elsewhere[name], key)
+        }
+        filled["upstream"] = upstream_text(filled, piece["code"], piece["outcomes"], ran)
     return filled
 
 
-def table_page(table: Table, here: Outcomes, elsewhere: OutcomesByVersion | None = None) -> str:
+def table_page(
+    table: Table,
+    here: Outcomes,
+    elsewhere: OutcomesByVersion | None = None,
+    versions: Mapping[str, Mapping[str, str]] | None = None,
+) -> str:
     """Return the page for a table as Markdown.
 
     Args:
         table: The contents of the table's TOML file.
         here: The outcomes of the rows in this environment.
         elsewhere: The outcomes on other versions of JAX, which are shown where they differ.
+        versions: The versions of the packages installed next to each other version of JAX.
 
     Raises:
         KeyError: If a row names a sharp bit that is not in the catalogue, or if it has no outcome.
@@ -118,7 +130,9 @@ def table_page(table: Table, here: Outcomes, elsewhere: OutcomesByVersion | None
     groups = []
     for group in table["group"]:
         given = group.get("given", {})
-        rows = [_row(row, table, given, here, elsewhere or {}) for row in group["row"]]
+        rows = [
+            _row(row, table, given, here, elsewhere or {}, versions or {}) for row in group["row"]
+        ]
         before = [_piece(given[side]) for side in table["sides"]] if given else []
         about = group.get("about", "").strip()
         groups.append({"title": group["title"], "about": about, "given": before, "rows": rows})

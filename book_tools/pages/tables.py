@@ -60,10 +60,33 @@ def run_tables(names: Iterable[str], python: str | Path = sys.executable) -> dic
     Returns:
         The package versions, and the outcomes, keyed by `run_table_rows.row_key`.
     """
+    return _run_program([FOLDER / f"{name}.toml" for name in names], python)
+
+
+def run_bare(codes: Iterable[str]) -> list[str]:
+    """Run programs that import what they use, each in an empty namespace.
+
+    Args:
+        codes: The programs.
+
+    Returns:
+        The outcome of each program.
+    """
+    codes = list(codes)
+    # A JSON string is a TOML string, too.
+    rows = "".join(f"[[group.row]]\njax = {json.dumps(code)}\n" for code in codes)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "bare.toml"
+        path.write_text(f'sides = ["jax"]\n[[group]]\n{rows}', "utf8")
+        outcomes = _run_program(["--bare", path], sys.executable)["outcomes"]
+    return [outcomes[run_table_rows.row_key("", code)] for code in codes]
+
+
+def _run_program(arguments: Sequence[str | Path], python: str | Path) -> dict[str, Any]:
     program = Path(__file__).with_name("run_table_rows.py")
     with tempfile.TemporaryDirectory() as scratch:
         done = subprocess.run(
-            [python, program, *(FOLDER / f"{name}.toml" for name in names)],
+            [python, program, *arguments],
             env=kernel_environment(scratch),
             stdout=subprocess.PIPE,
             check=True,
@@ -73,11 +96,19 @@ def run_tables(names: Iterable[str], python: str | Path = sys.executable) -> dic
     return found
 
 
+def _records(folder: Path) -> list[dict[str, Any]]:
+    records = [json.loads(path.read_text("utf8")) for path in folder.glob("*.json")]
+    return sorted(records, key=lambda record: Version(record["versions"]["jax"]))
+
+
 def read_recorded(folder: Path = RECORDED) -> dict[str, Outcomes]:
     """Return the outcomes recorded in other environments, keyed by JAX version, oldest first."""
-    records = [json.loads(path.read_text("utf8")) for path in folder.glob("*.json")]
-    records.sort(key=lambda record: Version(record["versions"]["jax"]))
-    return {record["versions"]["jax"]: record["outcomes"] for record in records}
+    return {record["versions"]["jax"]: record["outcomes"] for record in _records(folder)}
+
+
+def read_recorded_versions(folder: Path = RECORDED) -> dict[str, dict[str, str]]:
+    """Return the package versions of other environments, keyed by JAX version, oldest first."""
+    return {record["versions"]["jax"]: record["versions"] for record in _records(folder)}
 
 
 def record_environment(name: str, python: Path) -> Path:
@@ -122,6 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     outcomes = run_tables(names)["outcomes"]
     for name in names:
         path = ROOT / "reference" / f"{name}.md"
-        if write_if_changed(path, table_page(read_table(name), outcomes, read_recorded())):
+        page = table_page(read_table(name), outcomes, read_recorded(), read_recorded_versions())
+        if write_if_changed(path, page):
             print("wrote", path.relative_to(ROOT))
     return 0

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +40,9 @@ def outcomes() -> dict[str, str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_table_page_contains_row_outcomes(name: str, outcomes: dict[str, str]) -> None:
     stored = (ROOT / "reference" / f"{name}.md").read_text("utf8")
-    generated = table_page.table_page(tables.read_table(name), outcomes, tables.read_recorded())
+    generated = table_page.table_page(
+        tables.read_table(name), outcomes, tables.read_recorded(), tables.read_recorded_versions()
+    )
     if pins.find_departures():
         # Different versions print different outcomes, so only the code on the page must match.
         boxes = re.compile(r'<pre class="outcome.*?</pre>|<p class="elsewhere.*?</p>', re.DOTALL)
@@ -109,14 +114,59 @@ def test_wrong_claims_run_the_lines_of_their_source() -> None:
 def test_wrong_claims_have_a_text_to_send() -> None:
     page = (ROOT / "reference" / "wrong-in-circulation.md").read_text("utf8")
     rows = read_rows("wrong-in-circulation")
-    assert page.count('<details class="upstream">') == len(rows)
-    assert [row["title"] for row in rows if not row.get("proposal")] == []
+    texts = [row for row in rows if "proposal" in row]
+    assert page.count('<details class="upstream">') == len(texts)
+    both_or_neither = [row for row in rows if ("proposal" in row) == ("nothing_to_send" in row)]
+    assert [row["title"] for row in both_or_neither] == []
+
+
+def texts_to_send() -> list[str]:
+    page = (ROOT / "reference" / "wrong-in-circulation.md").read_text("utf8")
+    return re.findall(r"^````text\n(.*?)\n````$", page, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.slow  # Running the code of all texts takes half a minute.
+def test_code_in_texts_to_send_runs_in_an_empty_namespace(outcomes: dict[str, str]) -> None:
+    table = tables.read_table("wrong-in-circulation")
+    rows = [row for group in table["group"] for row in group["row"] if "proposal" in row]
+    codes = [re.findall(r"```python\n(.*?)\n```", text, re.DOTALL) for text in texts_to_send()]
+    assert [len(code) for code in codes] == [1] * len(rows)
+    bare = dict(
+        zip((row["title"] for row in rows), tables.run_bare(c[0] for c in codes), strict=True)
+    )
+    assert {title: got for title, got in bare.items() if "NameError" in got} == {}
+    wanted = {row["title"]: outcomes[run_table_rows.row_key("", row["jax"])] for row in rows}
+    assert bare == wanted
+
+
+def test_texts_to_send_name_a_page_or_leave_room_for_it() -> None:
+    rows = [row for row in read_rows("wrong-in-circulation") if "proposal" in row]
+    for row, text in zip(rows, texts_to_send(), strict=True):
+        links = [url for _, url in row.get("where", [])] or ["(Put the address of the page here.)"]
+        assert [link for link in links if link not in text] == [], row["title"]
+
+
+def test_runnable_code_simulates_devices_before_it_imports_jax(tmp_path: Path) -> None:
+    code = upstream_text.runnable_code("print(jax.make_mesh((2,), ('x',)).size)")
+    assert code.index("XLA_FLAGS") < code.index("import jax")
+    environment = {k: v for k, v in os.environ.items() if k != "XLA_FLAGS"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment | {"JAX_PLATFORMS": "cpu"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "2\n", done.stderr
 
 
 def test_links_to_official_pages_name_a_commit_and_a_line() -> None:
-    links = [link for row in read_rows("wrong-in-circulation") for _, link in row.get("where", [])]
+    rows = read_rows("wrong-in-circulation")
+    links = [url for row in rows for _, url in (*row.get("where", []), *row.get("related", []))]
+    threads = re.compile(r"/(issues|pull)/\d+$")
     pinned = re.compile(r"https://github.com/[\w./-]+/blob/[0-9a-f]{40}/[^#]+#L\d+$")
-    assert [url for url in links if "/issues/" not in url and not pinned.match(url)] == []
+    assert [url for url in links if not threads.search(url) and not pinned.match(url)] == []
 
 
 def test_quoted_lines_reject_a_line_that_the_code_lacks() -> None:
@@ -136,13 +186,29 @@ def test_upstream_text_contains_statement_code_result_and_proposal() -> None:
         "proposal": "`f` gives 2.",
     }
     outcomes = [{"text": "2", "version": ""}, {"text": "3", "version": "0.1"}]
-    text = upstream_text.upstream_text(row, "f()", outcomes, ["0.1", "0.2"])
+    text = upstream_text.upstream_text(row, "f()", outcomes, {"0.1": {}, "0.2": {}})
     assert text.startswith("Title: f gives 2\n")
     assert "> `f` gives 1.\n\nhttps://example.org/page" in text
     assert "```python\nf()\n```\n\nThis gives:\n\n```\n2\n```" in text
     assert "The result is the same with jax 0.2." in text
     assert "With jax 0.1, the code gives:\n\n```\n3\n```" in text
-    assert text.endswith("> `f` gives 2.")
+    assert text.endswith("Proposed text:\n\n> `f` gives 2.")
+
+
+def test_upstream_text_names_an_issue_or_asks_for_the_page() -> None:
+    row = {"title": "f", "said": "no", "true": "yes", "proposal": "yes", "is_bug": True}
+    issue = "https://github.com/o/r/issues/1"
+    outcomes = [{"text": "1", "version": ""}]
+    versions = {"0.7.2": {"jax": "0.7.2", "flax": "0.11.2"}}
+    text = upstream_text.upstream_text(
+        row | {"where": [["An issue", issue]]}, "nnx.Param(1)", outcomes, versions
+    )
+    assert f"This issue says:\n\n> no\n\n{issue}" in text
+    assert "The result is the same with jax 0.7.2 (flax 0.11.2)." in text
+    assert "Suggested fix:\n\n> yes" in text
+    text = upstream_text.upstream_text(row | {"where": []}, "optax.sgd(nnx)", outcomes, {})
+    assert "in these or similar words:\n\n> no\n\n(Put the address of the page here.)" in text
+    assert re.search(r"I tried this with jax \S+, flax \S+, and optax \S+ on a CPU\.", text)
 
 
 @pytest.mark.parametrize("name", ["coming-from-numpy", "coming-from-pytorch"])
