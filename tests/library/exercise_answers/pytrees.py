@@ -153,6 +153,10 @@ def standardize_over_features(x):
     return (x - lax.pmean(x.mean(), "batch")) / lax.pmean(x.std(), "batch")
 
 
+def standardize_by_mean_deviation(x):
+    return (x - lax.pmean(x, "batch")) / lax.pmean(x.std(), "batch")
+
+
 def standardize_whole_batch(x):
     rows = lax.all_gather(x, "batch")
     return (rows - rows.mean(0)) / rows.std(0)
@@ -256,6 +260,7 @@ WRONG = {
             standardize_over_features,
             "must be [[-0.9258, -1.225]",
         ),
+        (standardize_by_mean_deviation, "not the standard deviations of the examples"),
         (standardize_whole_batch, "returns an array of shape (3, 3, 2)"),
     ],
 }

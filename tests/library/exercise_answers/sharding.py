@@ -35,6 +35,18 @@ def pad_rows_in_every_axis(rows, devices):
     return padded, jnp.arange(len(padded)) < len(rows)
 
 
+def pad_rows_in_two_axes(rows, devices):
+    missing = -len(rows) % devices
+    padded = jnp.pad(rows, [(0, missing), (0, 0)])
+    return padded, jnp.arange(len(padded)) < len(rows)
+
+
+def pad_rows_in_at_most_two_axes(rows, devices):
+    missing = -len(rows) % devices
+    padded = jnp.pad(rows, [(0, missing), (0, 0)][: rows.ndim])
+    return padded, jnp.arange(len(padded)) < len(rows)
+
+
 def pad_rows_with_float_mask(rows, devices):
     padded, mask = pad_rows_by_concatenating(rows, devices)
     return padded, mask.astype(float)
@@ -67,6 +79,11 @@ def pad_rows_by_ceiling(rows, devices):
 
 def mean_on_this_device(values, mask):
     return jnp.sum(jnp.where(mask, values, 0)) / jnp.maximum(jnp.sum(mask), 1)
+
+
+def mean_with_local_count(values, mask):
+    total = lax.psum(jnp.sum(jnp.where(mask, values, 0)), "data")
+    return total / jnp.maximum(jnp.sum(mask), 1)
 
 
 def mean_of_means(values, mask):
@@ -141,12 +158,15 @@ WRONG = {
         (pad_rows_unchanged, "must be a multiple of 8, got 6"),
         (pad_rows_with_the_last_one, "must return"),
         (pad_rows_in_every_axis, "must return"),
+        (pad_rows_in_two_axes, "may have any number of axes, and here it has 1 axis"),
+        (pad_rows_in_at_most_two_axes, "may have any number of axes, and here it has 4 axes"),
         (pad_rows_with_float_mask, "one boolean for each of the 8 rows"),
         (pad_rows_with_float_zeros, "padding must keep the dtype of the rows"),
         (pad_rows_in_numpy, "under jit"),
     ],
     "sharding/2": [
         (mean_on_this_device, "each device sees only its own part"),
+        (mean_with_local_count, "must be 36.56, got 109.7: the count covers one device only"),
         (mean_of_means, "gives every device the same weight"),
         (mean_of_means_with_nan, "a device without real values computes 0 / 0"),
         (mean_of_nonempty_means, "gives every device the same weight"),

@@ -191,6 +191,11 @@ def verify_standardize(answer: Callable[..., Any]) -> None:
         raise AnswerRejected(
             "your function divides by n - 1 in the variance; divide by n, as jnp.std does"
         )
+    if np.allclose(seen, (rows - rows.mean(0)) / rows.std(1).mean(), atol=1e-5):
+        raise AnswerRejected(
+            "your function divides by the mean of the examples' own standard deviations. Average "
+            "the squared deviations of each feature, not the standard deviations of the examples"
+        )
     _must_agree(seen, expected, rows, 1e-5)
     # The mean of these four examples is exact, but float32 stores their squares in steps of 8.
     far = jnp.array([[1.0, 10.0], [2.0, 30.0], [6.0, 20.0], [7.0, 20.0]]) + 10_000

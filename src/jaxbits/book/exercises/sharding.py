@@ -53,14 +53,28 @@ def verify_pad_rows(answer: Callable[..., Any]) -> None:
         )
     _check(answer, six, 8)
     sixteen = jnp.arange(16.0)
-    seen = call(answer, sixteen, 8)
+    seen = _call_with_other_axes(answer, sixteen, 8)
     if np.shape(seen[0]) == (24,):
         raise AnswerRejected("16 rows already divide evenly among 8 devices, so add none")
     _check(answer, sixteen, 8)
     _check(answer, jnp.arange(1, 7).reshape(3, 2), 2, "padding must keep the dtype of the rows")
-    _check(answer, jnp.ones((5, 2, 2, 1)), 4, "pad only the first axis")
+    images = jnp.ones((5, 2, 2, 1))
+    _call_with_other_axes(answer, images, 4)
+    _check(answer, images, 4, "pad only the first axis")
     expected = _padded(six, 8)
     assert_returns_under_jit(lambda rows: tuple(answer(rows, 8)), six, expected=expected)
+
+
+def _call_with_other_axes(answer: Callable[..., Any], rows: jax.Array, devices: int) -> Any:
+    """Call an answer that accepts a matrix with an array that has more or fewer axes."""
+    try:
+        return call(answer, rows, devices)
+    except AnswerRejected as wrong:
+        axes = "1 axis" if rows.ndim == 1 else f"{rows.ndim} axes"
+        raise AnswerRejected(
+            f"{str(wrong).rstrip('.')}. The argument rows may have "
+            f"any number of axes, and here it has {axes}"
+        ) from wrong.__cause__
 
 
 def _padded(rows: jax.Array, devices: int) -> tuple[Any, Any]:
@@ -120,8 +134,9 @@ def verify_mean_of_real(answer: Callable[..., Any]) -> None:
             "sees only its own part"
         )
     if not np.allclose(seen, values.mean()):
+        why = ": the count covers one device only" if np.allclose(seen, values.sum() / 3) else ""
         raise AnswerRejected(
-            f"if all values are real, the mean must be {values.mean():.4g}, got {seen[0]:.4g}"
+            f"if all values are real, the mean must be {values.mean():.4g}, got {seen[0]:.4g}{why}"
         )
     seen = means(values, mask)
     for wrong, why in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,37 @@ def shard_ranges(array: jax.Array) -> dict[int, list[tuple[int, int]]]:
         ]
         for shard in array.addressable_shards
     }
+
+
+def put_with_each_spec(
+    array: jax.Array, mesh: jax.sharding.Mesh, specs: Sequence[jax.sharding.PartitionSpec]
+) -> dict[str, jax.Array]:
+    """Shard an array over a mesh in several ways, for `device_layout`.
+
+    Args:
+        array: The array to shard.
+        mesh: The mesh that the specs refer to.
+        specs: One spec for each way to shard the array.
+
+    Returns:
+        A dict that maps each spec, written as code, to the array sharded with it.
+
+    >>> import jax
+    >>> import jax.numpy as jnp
+    >>> from jax.sharding import AxisType, PartitionSpec
+    >>> mesh = jax.make_mesh((1,), ("data",), axis_types=(AxisType.Auto,))
+    >>> list(put_with_each_spec(jnp.ones((8, 2)), mesh, [PartitionSpec(None, "data")]))
+    ['P(None, "data")']
+    """
+    import jax
+
+    sharded = {}
+    for spec in specs:
+        # JAX versions format a spec differently.
+        entries = ", ".join("None" if entry is None else json.dumps(entry) for entry in spec)
+        sharding = jax.sharding.NamedSharding(mesh, spec)
+        sharded[f"P({entries})"] = jax.device_put(array, sharding)
+    return sharded
 
 
 @style.drawing
