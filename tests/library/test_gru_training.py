@@ -49,6 +49,10 @@ def test_train_depends_on_nudge_and_seed(list_run):
     assert relative_weight_distance(list_run, other_seed)[0] > 0.1
 
 
+def test_train_starts_from_given_state():
+    assert is_identical(train(SETTINGS, 0, start=initial_state(0, 1)), train(SETTINGS, 0, 1))
+
+
 def test_train_uses_dtype_for_weights_and_losses():
     with x64_on():
         run = train(SETTINGS, 0, dtype="float64")

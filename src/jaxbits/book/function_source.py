@@ -12,6 +12,8 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from jaxbits.book.exercises.solution_source import strip_annotations
+
 
 def self_contained_source(function: Callable[..., Any]) -> list[str]:
     r"""Return the source of a function, preceded by the source of everything that it uses.
@@ -35,6 +37,27 @@ def self_contained_source(function: Callable[..., Any]) -> list[str]:
     parts: dict[str, str] = {}
     _add_source(function.__name__, function, function, parts)
     return list(parts.values())
+
+
+def brief_source(function: Callable[..., Any]) -> str:
+    """Return a function's source without annotations and without its docstring.
+
+    Raises:
+        ValueError: If `function` is not a plain ``def`` whose source is available.
+
+    >>> def doubled(x: int) -> int:
+    ...     '''Return twice the number.'''
+    ...     return 2 * x  # twice
+    >>> print(brief_source(doubled))
+    def doubled(x):
+        return 2 * x  # twice
+    """
+    source = strip_annotations(_definition(function))
+    lines, body = source.rstrip().split("\n"), ast.parse(source).body[0]
+    if isinstance(body, ast.FunctionDef) and ast.get_docstring(body):
+        docstring = body.body[0]
+        del lines[docstring.lineno - 1 : docstring.end_lineno]
+    return "\n".join(lines)
 
 
 def _add_source(name: str, value: Any, program: types.FunctionType, parts: dict[str, str]) -> None:
@@ -66,7 +89,7 @@ def _add_source(name: str, value: Any, program: types.FunctionType, parts: dict[
     )
 
 
-def _definition(function: types.FunctionType) -> str:
+def _definition(function: Callable[..., Any]) -> str:
     try:
         source = textwrap.dedent(inspect.getsource(function))
     except OSError:

@@ -187,7 +187,11 @@ WRONG = {
                 g: {n: jnp.asarray(v, dtype) for n, v in numbers.items()}
                 for g, numbers in settings.items()
             },
-            "raises TypeError",
+            "settings is nested; `jax.tree.map` reaches the inner numbers.",
+        ),
+        (
+            lambda settings, dtype: {n: v.astype(dtype) for n, v in settings.items()},
+            "settings is nested; `jax.tree.map` reaches the inner numbers.",
         ),
         (
             lambda settings, dtype: jax.tree.map(

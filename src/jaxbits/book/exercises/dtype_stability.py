@@ -263,7 +263,8 @@ EXERCISES = (
         stub=half_gradient,
         hints=(
             "A gradient has the dtype of the argument that you differentiate with respect to. "
-            "Which dtype should that be?",
+            "Here that can be the float32 parameters. (If you differentiate with respect to "
+            "bfloat16 parameters instead, cast the gradient afterward.)",
             "Write a function of the float32 parameters that casts both them and x to "
             "bfloat16, and then calls the loss.",
             "Apply jax.value_and_grad to that inner function, and call it with the float32 "

@@ -41,7 +41,15 @@ def _must_settle(answer: Callable[..., Any], dtype: str, when: str) -> None:
         "noise": {"scale": numbers[3], "shape": {"tail": numbers[4]}},
     }
     before = jax.tree.map(id, settings)
-    seen = call(answer, settings, dtype, how=when)
+    try:
+        seen = call(answer, settings, dtype, how=when)
+    except AnswerRejected as error:
+        cause = error.__cause__
+        if isinstance(cause, TypeError | AttributeError) and "dict" in str(cause):
+            raise AnswerRejected(
+                f"{error}\n  settings is nested; `jax.tree.map` reaches the inner numbers."
+            ) from cause
+        raise
     structure: Any = jax.tree.structure(seen)
     if structure != jax.tree.structure(settings):
         raise AnswerRejected(

@@ -151,7 +151,14 @@ def train_step(state: State, settings: Settings, batch: Batch) -> tuple[State, j
     return (optax.apply_updates(params, updates), opt_state), before
 
 
-def train(settings: Settings, seed: int, nudge: int = 0, *, dtype: Any = "float32") -> TrainingRun:
+def train(
+    settings: Settings,
+    seed: int,
+    nudge: int = 0,
+    *,
+    dtype: Any = "float32",
+    start: State | None = None,
+) -> TrainingRun:
     """Train a model for `STEPS` steps in one compiled program, and return its record.
 
     Args:
@@ -159,8 +166,9 @@ def train(settings: Settings, seed: int, nudge: int = 0, *, dtype: Any = "float3
         seed: The seed for the weights and for all batches.
         nudge: If 1, change the last digit of one initial weight, as `initial_state` does.
         dtype: The dtype of the weights, the inputs, and the noise.
+        start: The weights and the optimizer state to start from, instead of `initial_state`.
     """
-    start = initial_state(seed, nudge, dtype)
+    start = initial_state(seed, nudge, dtype) if start is None else start
     params, losses, weights = _run_steps(start, settings, draw_batches(seed, dtype))
     return TrainingRun(losses, weights, params)
 
