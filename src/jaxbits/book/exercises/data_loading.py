@@ -19,7 +19,7 @@ def filled(batch: tuple[Any, ...], size: int) -> tuple[Any, ...]:
 
 
 def solve_filled(batch: tuple[Any, ...], size: int) -> tuple[Any, ...]:
-    """Pad each array along its first axis, and a mask of True with False."""
+    """Pad each array with zeros along its first axis, and pad a mask of True with False."""
     mask = np.ones(len(batch[0]), bool)
 
     def pad(array: Any) -> Any:
@@ -176,9 +176,10 @@ EXERCISES = (
         title="pad a short batch",
         stub=filled,
         hints=(
-            "The rows are along the first axis, and size - len(array) of them are missing.",
-            "np.pad(array, [(0, missing), (0, 0), …]) takes a pair for each axis.",
-            "The mask is np.ones(rows, bool), padded like the arrays. It cannot be derived from "
+            "Each array lacks size - len(array) rows, so pad only its first axis.",
+            "np.pad(array, [(0, missing), (0, 0), …]) takes one pair for each axis. The pair is "
+            "how much to add before and after the array.",
+            "The mask is np.ones(rows, bool), padded like the arrays. You cannot derive it from "
             "the values, because a real row may be all zeros.",
         ),
         verify=verify_filled,
@@ -189,10 +190,11 @@ EXERCISES = (
         title="the samples of one process",
         stub=numbers_of,
         hints=(
-            "The order must not depend on the process. Only the part that each process takes does.",
-            "np.random.default_rng((seed, epoch)) is a generator for this epoch alone. If "
-            "you added the two, epochs with different seeds could have the same order.",
-            "Truncate the order to a multiple of processes, then take order[process::processes].",
+            "The order must not depend on the process. Only the part that it takes may do so.",
+            "np.random.default_rng((seed, epoch)) creates a generator for this seed and epoch. "
+            "If you added the two numbers, different pairs could give the same order.",
+            "Truncate the order so that processes divides its length, and then take "
+            "order[process::processes].",
         ),
         verify=verify_numbers_of,
         solution=solve_numbers_of,

@@ -132,10 +132,10 @@ EXERCISES = (
         title="prefetch safely",
         stub=prefetched,
         hints=(
-            "A deque can serve as the queue. Append to one end, and call popleft at the other.",
+            "Use a deque as the queue. append adds a batch, and popleft removes the oldest one.",
             "Call iter(batches) once. islice(iterator, n) then takes the next n batches, or as "
             "many as are left.",
-            "What the loader yields may be its buffer, so copy it first: "
+            "The loader may yield the same buffer every time, so copy each batch first: "
             "jax.device_put(batch.copy()).",
         ),
         verify=verify_prefetched,

@@ -42,8 +42,8 @@ def forked_worker_outcomes() -> tuple[Figure, str]:
         f"seconds until all 64 samples arrived\n{measurements.machine(run)}", fontsize=9
     )
     axes.grid(axis="y", visible=False)
-    axes.set_title("Two workers, started after JAX")
-    return fig, "Bars: " + "; ".join(said) + "."
+    axes.set_title("Two workers that start after JAX")
+    return fig, "Bar chart of the time until all 64 samples arrived. " + "; ".join(said) + "."
 
 
 @style.drawing
@@ -71,8 +71,8 @@ def augmentation_draws(epochs: Mapping[str, Sequence[Sequence[int]]]) -> tuple[F
             counts[number] = counts.get(number, 0) + 1
         often = [number for number, times in counts.items() if times > 2]
         tone_of = {number: tones[k % len(tones)] for k, number in enumerate(often)}
-        axes.text(0, y - 0.1, f"{name}: {len(counts)} different", fontsize=11, fontweight="bold",
-                  va="center")  # fmt: skip
+        axes.text(0, y - 0.1, f"{name}: {len(counts)} distinct numbers", va="center",
+                  fontsize=11, fontweight="bold")  # fmt: skip
         y -= 1.0
         for k, epoch in enumerate(numbers):
             axes.text(0, y, f"epoch {k}", fontsize=10, va="center", color=style.MUTED)
@@ -112,8 +112,8 @@ def stacking_times() -> tuple[Figure, str]:
     axes.set_xlim(0, 1.05 * max(times.values()))
     axes.set_xlabel(f"ms until the array is on the device\n{measurements.machine(run)}", fontsize=9)
     axes.grid(axis="y", visible=False)
-    axes.set_title("From 256 images of 28 × 28 bytes to one array")
-    return fig, "Bars: " + "; ".join(said) + "."
+    axes.set_title("Creating one array from 256 images of 28 × 28 bytes")
+    return fig, "Bar chart of the time to create the batch. " + "; ".join(said) + "."
 
 
 def _ms(value: float) -> str:
@@ -148,25 +148,25 @@ def loop_times() -> tuple[Figure, str]:
         load = series[kind]["the loader alone"]
         _bars(axes, times, load, step)
         axes.set_xlim(0, 1.05 * end)
-        axes.set_title(f"reading {kind}", fontsize=11)
+        axes.set_title(f"the reader {kind}", fontsize=11)
         axes.grid(axis="y", visible=False)
         said.append(
-            f"when reading {kind}: "
+            f"when the reader {kind}: "
             + ", ".join(f"{way} {value:.0f} ms" for way, value in times.items())
             + f"; the loader alone {load:.0f} ms, the step alone {step:.0f} ms"
         )
     left.set_yticks([-row for row in range(len(ways))], [_short(way) for way in ways])
     for axes, line, label in (
-        (left, "--", "the longer of reading and step"),
-        (right, ":", "the sum of both"),
+        (left, "--", "reading or the step, whichever is longer"),
+        (right, ":", "reading plus the step"),
     ):
         left.plot([], [], color=style.INK, linewidth=1.3, linestyle=line, label=label)
-        axes.set_xlabel("ms per step, including the batch", fontsize=9)
+        axes.set_xlabel("ms per step", fontsize=9)
     legend = fig.legend(loc="outside lower center", ncols=2, fontsize=9.5)
     legend.set_title(measurements.machine(run))
     legend.get_title().set_fontsize(9)
-    fig.suptitle("A training step, including its batch", fontsize=12, fontweight="bold")
-    return fig, "Bars of the time for a step and its batch; " + "; ".join(said) + "."
+    fig.suptitle("Time per step, including reading the batch", fontsize=12, fontweight="bold")
+    return fig, "Bar chart of the time to read a batch and run a step; " + "; ".join(said) + "."
 
 
 def _short(way: str) -> str:
@@ -209,7 +209,14 @@ def prefetched_batches(seen: Mapping[str, Sequence[int]]) -> tuple[Figure, str]:
             axes.text(x + 0.5, -row, str(number), ha="center", va="center", fontsize=11,
                       fontweight="normal" if right else "bold")  # fmt: skip
         said.append(f"{name}: batches {', '.join(map(str, numbers))}")
-    axes.text(0, 1.6, "The batch that each step saw", fontsize=12, fontweight="bold", va="center")
+    axes.text(
+        0, 1.6, "The batch that each step received", fontsize=12, fontweight="bold", va="center"
+    )
     axes.set_xlim(-0.1, left + 1.2 * steps)
     axes.set_ylim(-len(seen) + 0.5, 2.0)
-    return fig, "A row of batch numbers for each way of prefetching; " + "; ".join(said) + "."
+    return (
+        fig,
+        "The batch numbers that the steps received, for each way of prefetching. "
+        + "; ".join(said)
+        + ".",
+    )
