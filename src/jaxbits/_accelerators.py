@@ -92,7 +92,7 @@ DIFFERENCES = (
     Difference(
         "14-debugging",
         "The order of debug prints inside `lax.map` is only claimed for CPUs.",
-        "under map the second print comes first",
+        "under map, the second print comes first",
     ),
 )
 """All differences, with the most important first."""

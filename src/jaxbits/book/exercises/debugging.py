@@ -25,7 +25,7 @@ def first_bad_step(step: Callable[..., Any], state: Any, batches: Iterable[Any])
 def solve_first_bad_step(
     step: Callable[..., Any], state: Any, batches: Iterable[Any]
 ) -> int | None:
-    """Check the new state as well as the loss, because the loss shows a bad state a step late."""
+    """Check the new state as well as the loss, because the loss shows a bad state one step late."""
     for number, batch in enumerate(batches):
         state, loss = step(state, batch)
         made = jax.tree.leaves((state, loss))
