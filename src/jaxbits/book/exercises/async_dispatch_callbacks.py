@@ -26,7 +26,7 @@ def curve(x: jax.Array, places: jax.Array, values: jax.Array) -> jax.Array:
 
 
 def solve_curve(x: jax.Array, places: jax.Array, values: jax.Array) -> Any:
-    """Declare shape, dtype, and how to batch. Inside the callback, convert to NumPy first."""
+    """Declare the shape, dtype, and vmap method. In the callback, convert to NumPy first."""
     shape = jax.ShapeDtypeStruct(jnp.shape(x), jnp.float32)
 
     def read(*given: Any) -> Any:

@@ -19,7 +19,7 @@ def filled(batch: tuple[Any, ...], size: int) -> tuple[Any, ...]:
 
 
 def solve_filled(batch: tuple[Any, ...], size: int) -> tuple[Any, ...]:
-    """Pad each array with zeros along its first axis, and pad a mask of True with False."""
+    """Pad each array with zeros along its first axis, and append a mask of the real rows."""
     mask = np.ones(len(batch[0]), bool)
 
     def pad(array: Any) -> Any:
