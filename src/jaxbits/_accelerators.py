@@ -53,12 +53,12 @@ DIFFERENCES = (
     Difference(
         "12-async-dispatch",
         "The transfer guard also rejects reads such as `float(x)`, which it allows on a CPU.",
-        "On an accelerator, reading a value is a transfer, so the guard refuses it",
+        "On an accelerator, it is one",
     ),
     Difference(
         "17-data-loading",
         'Keep loader workers off the accelerator: set `JAX_PLATFORMS="cpu"` for them.',
-        "keep it off your accelerator",
+        "keep the worker off your accelerator",
     ),
     Difference(
         "18-lists-or-arrays",
@@ -97,7 +97,7 @@ DIFFERENCES = (
 )
 """All differences, with the most important first."""
 
-CHAPTERS_WITH_CPU_CLAIMS = ("01", "03", "04", "05", "07", "09", "10", "12", "14", "17", "18")
+CHAPTERS_WITH_CPU_CLAIMS = ("01", "03", "04", "05", "07", "09", "10", "12", "14", "16", "17", "18")
 """The numbers of the chapters that make some claims only for CPUs."""
 
 

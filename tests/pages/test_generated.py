@@ -108,7 +108,7 @@ def test_silent_failures_page_has_chapters_groups_and_escapes_html() -> None:
     assert '<div class="bit" id="a-slip" data-noticed="nan slow">' in page
     assert re.findall(r'name="noticed" value="(\w*)"', page) == ["", "nan", "slow"]
     assert "A <code>&lt;slip&gt;</code> &amp; a fall" in page
-    assert "<dt>Guard</dt><dd>No tool reports it: it is silent.</dd>" in page
+    assert "<dt>Guard</dt><dd>No tool reports it. It is silent.</dd>" in page
     assert "<dt>Versions</dt><dd>before jax 0.9</dd>" in page
     assert "A crash" not in page
 

@@ -65,8 +65,8 @@ def carry(target: FunctionUnderTest) -> Iterator[Finding]:
     state is the argument that ``carry=`` specifies by position or name. The default is the first
     argument, but `jaxbits.audit` has no default. The new state is the output, or the part of the
     output that is most similar to the old state. The detector always reports a state that
-    `lax.scan`, `lax.while_loop`, or `lax.cond` rejects. It cannot see states that are stored in
-    objects instead of being returned. JAX raises an error only for loops. For a step,
+    `lax.scan`, `lax.while_loop`, or `lax.cond` rejects. It cannot see state that is stored in an
+    object instead of being returned. JAX raises an error only for loops. For a step,
     ``jax.config.update("jax_explain_cache_misses", True)`` comes closest.
 
     >>> import jax.numpy as jnp

@@ -21,7 +21,7 @@ _FIXES = {
 
 @detector
 def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find PRNG keys that are used more than once, which makes the numbers drawn equal or related.
+    """Find PRNG keys that are used more than once, which makes random numbers equal or related.
 
     The detector numbers the values in the traced program. It therefore recognizes a reused key no
     matter how the program obtains it, for example if the program splits the same parent twice,

@@ -29,9 +29,9 @@ def leak(target: FunctionUnderTest) -> Iterator[Finding]:
     check `inplace` reports lists and dicts among the arguments that the function changes. JAX's
     closest equivalent is `jax.checking_leaks()`, which finds leaks anywhere but also reports
     references that are not leaks. If the function is not jitted but calls jitted functions, the
-    detector reports what the function itself stores only as a note, because it stores no tracer
-    unless you jit it. A value that an inner transformation traced, such as the loss inside
-    `jax.grad`, is an error even then.
+    detector reports only a note for values that the function itself stores, because they are not
+    tracers unless you jit the function. A value that an inner transformation traced, such as the
+    loss inside `jax.grad`, is an error even then.
 
     >>> from jaxbits import detect
     >>> kept = []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -85,8 +87,17 @@ def moving_average(dtype: str, steps: int, target: float = 2.0, rate: float = 0.
     1.0
     """
 
+    finfo: Any = jnp.finfo  # jax.numpy leaves it without types.
+    bits = finfo(dtype)
+
+    # XLA may compute a chain of 16-bit operations in 32 bits, and then the result depends on the CPU.
+    # https://github.com/openxla/xla/blob/main/xla/xla.proto (xla_allow_excess_precision)
+    def rounded(number: jax.Array) -> jax.Array:
+        return lax.reduce_precision(number, bits.nexp, bits.nmant)
+
     def step(average: jax.Array, _: None) -> tuple[jax.Array, jax.Array]:
-        moved = average + rate * (target - average)
+        change = rounded(rate * rounded(target - average))
+        moved = rounded(average + change)
         return moved, moved
 
     start = jnp.ones((), dtype)
