@@ -21,9 +21,10 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
     outside JAX, open files, or start programs. It also records changes to globals, closures,
     defaults, and attributes, and to the containers in them. It cannot see most effects inside
     libraries and C code, such as a clock that a library's function reads. It also cannot see
-    effects in a branch that this trace did not take. If the function is not jitted but calls jitted
-    functions, only the effects of those functions count, because its own effects happen on every
-    call. JAX has no switch for this, although `jax.checking_leaks()` finds a tracer that was stored.
+    effects in a branch that this trace did not take. If the function is not jitted but calls
+    jitted functions, only the effects of those functions count, because its own effects happen
+    on every call. JAX has no switch for this, although `jax.checking_leaks()` finds a tracer
+    that was stored.
 
     >>> from jaxbits import detect
     >>> def step(x):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -86,11 +84,10 @@ def moving_average(dtype: str, steps: int, target: float = 2.0, rate: float = 0.
     >>> float(moving_average("bfloat16", 1000)[-1])
     1.0
     """
-
     finfo: Any = jnp.finfo  # jax.numpy leaves it without types.
     bits = finfo(dtype)
 
-    # XLA may compute a chain of 16-bit operations in 32 bits, and then the result depends on the CPU.
+    # XLA may compute a chain of 16-bit operations in 32 bits, so results would depend on the CPU.
     # https://github.com/openxla/xla/blob/main/xla/xla.proto (xla_allow_excess_precision)
     def rounded(number: jax.Array) -> jax.Array:
         return lax.reduce_precision(number, bits.nexp, bits.nmant)
