@@ -53,7 +53,7 @@ def callback_calls(kind: str, transformation: str) -> list[float] | str:
     'ValueError'
     """
     apply, argument = TRANSFORMATIONS[transformation]
-    return record_calls(kind, lambda f: apply(f), argument)
+    return record_calls(kind, apply, argument)
 
 
 def record_calls(
