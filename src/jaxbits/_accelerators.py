@@ -58,7 +58,7 @@ DIFFERENCES = (
     Difference(
         "17-data-loading",
         'Keep loader workers off the accelerator: set `JAX_PLATFORMS="cpu"` for them.',
-        "keep the worker off your accelerator",
+        "may reserve memory on your accelerator",
     ),
     Difference(
         "18-lists-or-arrays",

@@ -177,8 +177,8 @@ EXERCISES = (
         stub=filled,
         hints=(
             "Each array lacks size - len(array) rows, so pad only its first axis.",
-            "np.pad(array, [(0, missing), (0, 0), …]) takes one pair for each axis. The pair is "
-            "how much to add before and after the array.",
+            "np.pad(array, [(0, missing), (0, 0), …]) takes one pair for each axis. The pair "
+            "gives the amount of padding before and after the array along this axis.",
             "The mask is np.ones(rows, bool), padded like the arrays. You cannot derive it from "
             "the values, because a real row may be all zeros.",
         ),
@@ -190,7 +190,8 @@ EXERCISES = (
         title="the samples of one process",
         stub=numbers_of,
         hints=(
-            "The order must not depend on the process. Only the part that it takes may do so.",
+            "The order must not depend on the process. Only the part that a process takes of it "
+            "may do so.",
             "np.random.default_rng((seed, epoch)) creates a generator for this seed and epoch. "
             "If you added the two numbers, different pairs could give the same order.",
             "Truncate the order so that processes divides its length, and then take "
