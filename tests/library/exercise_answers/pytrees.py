@@ -205,7 +205,7 @@ WRONG = {
             penalty_nan_without_matrices,
             "for a tree without a matrix, the result must be 0, got nan",
         ),
-        (penalty_by_ndim, "so use jnp.ndim, which accepts numbers too"),
+        (penalty_by_ndim, "so use jnp.ndim, which also accepts numbers"),
         (penalty_of_none, "None is not a leaf"),
         (penalty_by_norms, "a norm has no gradient at zero"),
         (penalty_of_two_axes, "the tree is a single array"),
@@ -215,7 +215,7 @@ WRONG = {
         (distances_in_pairs, "inconsistent sizes"),
         (
             distances_transposed,
-            "because the outer map is over the centers",
+            "because the outer vmap maps over the centers",
         ),
         (distances_to_all, "an array of shape"),
         (distances_with_sqrt, "the task asks for their squares"),
@@ -250,7 +250,7 @@ WRONG = {
         (standardize_with_epsilon_outside, "an epsilon in the denominator"),
         (
             standardize_unbiased,
-            "your function divides by n - 1 in the variance; divide by n, as jnp.std does",
+            "your function divides by n - 1 in the variance. Divide by n, as jnp.std does",
         ),
         (
             standardize_by_variance,

@@ -165,8 +165,8 @@ WRONG = {
         (pad_rows_in_numpy, "under jit"),
     ],
     "sharding/2": [
-        (mean_on_this_device, "each device sees only its own part"),
-        (mean_with_local_count, "must be 36.56, got 109.7: the count covers one device only"),
+        (mean_on_this_device, "Each device sees only its own part"),
+        (mean_with_local_count, "must be 36.56, got 109.7: the count covers only one device"),
         (mean_of_means, "gives every device the same weight"),
         (mean_of_means_with_nan, "a device without real values computes 0 / 0"),
         (mean_of_nonempty_means, "gives every device the same weight"),

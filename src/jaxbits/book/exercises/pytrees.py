@@ -50,11 +50,11 @@ def verify_penalty(answer: Callable[..., Any]) -> None:
         if missing[1] == "NoneType":
             raise AnswerRejected(
                 "your function looks up the number of axes of None. None is not a leaf of a "
-                "pytree, so jax.tree.leaves omits it"
+                "pytree, so use jax.tree.leaves, which omits it"
             ) from wrong.__cause__
         raise AnswerRejected(
             f"your function raises AttributeError: {wrong.__cause__}. A leaf may be a "
-            "Python number, so use jnp.ndim, which accepts numbers too"
+            "Python number, so use jnp.ndim, which also accepts numbers"
         ) from wrong.__cause__
     assert_returns(
         answer, jnp.ones((2, 2, 1, 3)), expected=np.float32(12), why="the tree is a single array"
@@ -70,7 +70,7 @@ def verify_penalty(answer: Callable[..., Any]) -> None:
             answer,
             {"w": matrix, "b": bias},
             expected={"w": np.asarray(2 * matrix), "b": np.zeros(3, np.float32)},
-            why="a norm has no gradient at zero, so do not compute one and square it"
+            why="a norm has no gradient at zero, so do not compute a norm and then square it"
             if name == "zeros"
             else "",
         )
@@ -101,7 +101,7 @@ def verify_distances(answer: Callable[..., Any]) -> None:
     if shape == (2, 3):
         raise AnswerRejected(
             "for 3 points and 2 centers, the result must be a 3 × 2 table, got a 2 × 3 "
-            "table, because the outer map is over the centers"
+            "table, because the outer vmap maps over the centers"
         )
     if shape != (3, 2):
         what = f"an array of shape {shape}" if shape is not None else format_value(seen)
@@ -161,7 +161,7 @@ def standardize(x: jax.Array) -> jax.Array:
 
 
 def solve_standardize(x: jax.Array) -> Any:
-    """Take two means over the batch: of the values, and of their squared deviations."""
+    """Average the values over the batch, and then average their squared deviations."""
     centered = x - lax.pmean(x, "batch")
     return centered / jnp.sqrt(lax.pmean(centered**2, "batch"))
 
@@ -189,7 +189,7 @@ def verify_standardize(answer: Callable[..., Any]) -> None:
         )
     if np.allclose(seen, expected * np.sqrt(2 / 3), atol=1e-5):
         raise AnswerRejected(
-            "your function divides by n - 1 in the variance; divide by n, as jnp.std does"
+            "your function divides by n - 1 in the variance. Divide by n, as jnp.std does"
         )
     if np.allclose(seen, (rows - rows.mean(0)) / rows.std(1).mean(), atol=1e-5):
         raise AnswerRejected(
@@ -254,11 +254,11 @@ EXERCISES = (
         title="a penalty on matrices only",
         stub=penalty,
         hints=(
-            "You need no recursion, because one JAX function returns all leaves of any tree.",
+            "You do not need recursion, because one JAX function returns all leaves of any pytree.",
             "jax.tree.leaves(params) omits None. A leaf may be a Python number, which has no "
-            "ndim, but jnp.ndim(leaf) is 0 for it.",
-            "Sum jnp.sum(leaf**2) over the leaves with jnp.ndim(leaf) >= 2. Start the sum at "
-            "jnp.float32(0), in case there are none.",
+            "ndim attribute, but jnp.ndim(leaf) returns 0 for a number.",
+            "Sum jnp.sum(leaf**2) over all leaves for which jnp.ndim(leaf) >= 2. Start the sum at "
+            "jnp.float32(0), in case there are no such leaves.",
         ),
         verify=verify_penalty,
         solution=solve_penalty,
@@ -269,10 +269,11 @@ EXERCISES = (
         stub=distances,
         hints=(
             "First write a function for the squared distance between one point and one center. "
-            "Then map it twice.",
-            "jax.vmap with in_axes=(None, 0) holds the point fixed and maps over the centers. The "
-            "result is one row of the table.",
-            "If row is that map, jax.vmap(row, in_axes=(0, None))(points, centers) is the table.",
+            "Then apply jax.vmap to it twice.",
+            "jax.vmap with in_axes=(None, 0) keeps the point fixed and maps over the centers. The "
+            "mapped function returns one row of the table.",
+            "Call the mapped function row. To get the table, map row over the points with "
+            "jax.vmap(row, in_axes=(0, None))(points, centers).",
         ),
         verify=verify_distances,
         solution=solve_distances,
@@ -284,8 +285,9 @@ EXERCISES = (
         hints=(
             "x is one example. Which functions see all examples along a mapped axis?",
             'lax.pmean(x, "batch") is the mean over the batch, feature by feature.',
-            "The variance is also a mean. Subtract the first mean from x, square, and average. "
-            "(The mean of x**2 minus the square of the mean suffers from cancellation in float32.)",
+            "The variance is also a mean. Subtract the first mean from x, square the difference, "
+            "and average the squares. (Subtracting the square of the mean from the mean of x**2 "
+            "is inaccurate in float32, because almost all digits cancel.)",
         ),
         verify=verify_standardize,
         solution=solve_standardize,

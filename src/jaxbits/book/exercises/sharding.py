@@ -130,11 +130,11 @@ def verify_mean_of_real(answer: Callable[..., Any]) -> None:
     seen = means(values, jnp.ones_like(mask))
     if not np.allclose(seen, seen[0]):
         raise AnswerRejected(
-            f"every device must return the same mean, got {_rounded(seen)}, because each device "
-            "sees only its own part"
+            f"every device must return the same mean, got {_rounded(seen)}. Each device sees only "
+            "its own part, so combine the parts with lax.psum"
         )
     if not np.allclose(seen, values.mean()):
-        why = ": the count covers one device only" if np.allclose(seen, values.sum() / 3) else ""
+        why = ": the count covers only one device" if np.allclose(seen, values.sum() / 3) else ""
         raise AnswerRejected(
             f"if all values are real, the mean must be {values.mean():.4g}, got {seen[0]:.4g}{why}"
         )
@@ -155,7 +155,7 @@ def verify_mean_of_real(answer: Callable[..., Any]) -> None:
     if not np.allclose(means(jnp.where(mask, values, jnp.nan), mask), 4.75):
         raise AnswerRejected(
             "a value that is masked out may be NaN, and NaN times zero is NaN. Replace it with "
-            "jnp.where before you add"
+            "jnp.where before you add up the values"
         )
     nothing = means(values, jnp.zeros_like(mask))
     if not np.allclose(nothing, 0):
@@ -185,11 +185,12 @@ EXERCISES = (
         title="a batch for any number of devices",
         stub=pad_rows,
         hints=(
-            "The number of rows is known while JAX traces, so ordinary Python arithmetic can "
-            "compute how many are missing.",
+            "JAX knows the number of rows while it traces your function, so you can compute the "
+            "number of missing rows with ordinary Python arithmetic.",
             "-len(rows) % devices is the number of missing rows. It is 0 if the rows already "
-            "divide evenly. (In that case, devices - len(rows) % devices would be devices.)",
-            "jnp.pad takes a pair (before, after) for each axis and keeps the dtype. The mask is "
+            "divide evenly. (If you write devices - len(rows) % devices, you add too many rows in "
+            "that case.)",
+            "Pass jnp.pad a pair (before, after) for each axis. It keeps the dtype. The mask is "
             "jnp.arange(len(padded)) < len(rows).",
         ),
         verify=verify_pad_rows,
@@ -201,10 +202,10 @@ EXERCISES = (
         stub=mean_of_real,
         hints=(
             "Each device sees only its own shard. Which function sums a value over all devices?",
-            "A mean of means gives every device the same weight. Add up the values of all "
-            "devices, add up their counts, and divide once.",
+            "A mean of the devices' means gives every device the same weight. Add up the values of "
+            "all devices, add up their counts, and divide once.",
             'The total is lax.psum(jnp.sum(jnp.where(mask, values, 0)), "data"). Divide it by '
-            "the total count on all devices or by 1, whichever is larger.",
+            "the count on all devices or by 1, whichever is larger.",
         ),
         verify=verify_mean_of_real,
         solution=solve_mean_of_real,

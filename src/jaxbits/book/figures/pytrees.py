@@ -77,8 +77,8 @@ def tree_diagram(tree: Any) -> tuple[Figure, str]:
     _draw_node(axes, top, said)
     axes.set_xlim(-0.6, free[0] - 0.4)
     axes.set_ylim(-deepest - 0.35, 0.35)
-    axes.set_title(f"{len(jax.tree.leaves(tree))} leaves, in green")
-    return fig, "A tree. " + "; ".join(said) + "."
+    axes.set_title(f"A pytree with {len(jax.tree.leaves(tree))} leaves (green)")
+    return fig, "A tree diagram of a pytree. " + "; ".join(said) + "."
 
 
 def lane_numbers(shape: tuple[int, ...], axis: int | None, size: int) -> np.ndarray[Any, Any]:
@@ -149,16 +149,22 @@ def vmap_axes() -> tuple[Figure, str]:
             part = f"{size} calls, each (4,)"
         axes.text(left, 0.85, f"in_axes={axis}", fontsize=11, fontweight="bold")
         axes.text(left, 0.25, part, fontsize=10, color=style.MUTED)
-        said.append(f"in_axes={axis}: {part}, rows of calls {lanes.tolist()}")
+        said.append(
+            f"in_axes={axis}: {part}; the call that reads each element is "
+            + str(np.where(lanes < 0, "all", lanes.astype(str)).tolist()).replace("'", "")
+        )
     for place, out_axis in enumerate((0, 1)):
         left = place * 3.6
         out = jax.vmap(lambda i: jnp.full(3, i), out_axes=out_axis)(jnp.arange(4))
         _grid(axes, left, -5.4, np.asarray(out))
         axes.text(left, -4.55, f"out_axes={out_axis}", fontsize=11, fontweight="bold")
         axes.text(left, -5.15, f"result {tuple(out.shape)}", fontsize=10, color=style.MUTED)
-        said.append(f"out_axes={out_axis}: shape {tuple(out.shape)}")
-    axes.text(7.2, -6.1, "the number in a cell\nis the call that reads\nor writes it", fontsize=10,
-              color=style.MUTED, va="top")  # fmt: skip
+        said.append(
+            f"out_axes={out_axis}: the result has the shape {tuple(out.shape)}; the call that "
+            f"computes each element is {np.asarray(out).tolist()}"
+        )
+    axes.text(7.2, -6.1, "Each cell contains\nthe number of the call\nthat reads the element\n"
+              "or computes it.", fontsize=10, color=style.MUTED, va="top")  # fmt: skip
     axes.set_xlim(-0.1, 10.6)
     axes.set_ylim(-8.8, 1.4)
-    return fig, "What each call of a mapped function sees. " + "; ".join(said) + "."
+    return fig, "The elements that each call of a mapped function uses. " + "; ".join(said) + "."

@@ -138,7 +138,9 @@ def device_layout(
                 fontsize=11,
                 bbox={"facecolor": color, "edgecolor": "none", "pad": 1},
             )
-            who = f"device {_ranges(devices)}"
+            who = f"device {_ranges(devices)} holds"
+            if len(devices) > 1:
+                who = f"devices {_ranges(devices)} hold"
             said.append(f"{title}: {who} rows {top} to {bottom - 1}, columns {start} to {stop - 1}")
         for row in range(1, rows):
             axes.plot([left, left + columns], [-row] * 2, color=style.LINE, linewidth=0.5, zorder=1)
@@ -155,8 +157,8 @@ def device_layout(
         left += 3.4
     axes.set_xlim(-0.1, left)
     axes.set_ylim(-tallest - 0.1, 1.0)
-    axes.set_title("The numbers of the devices that hold each part")
-    return fig, "A table that is split into parts. " + "; ".join(said) + "."
+    axes.set_title("Each part is labeled with the devices that hold it")
+    return fig, "A table whose parts are on different devices. " + "; ".join(said) + "."
 
 
 def _process(processes: Mapping[Any, int], device: int) -> int:
