@@ -209,7 +209,7 @@ def loss_after_fixes(runs: Mapping[str, Sequence[float]], baseline: float) -> tu
         runs: A dict that maps a label for the fixes so far to the loss at each step.
         baseline: The loss of a model that predicts a constant, drawn as a horizontal line.
     """
-    fig, axes = style.figure(6, 3.6)
+    fig, axes = style.figure(6, 3.0)
     tones = (style.RED, style.ORANGE, style.PURPLE, style.GREEN)
     said = []
     for (name, losses), tone in zip(runs.items(), tones, strict=False):
@@ -230,7 +230,7 @@ def loss_after_fixes(runs: Mapping[str, Sequence[float]], baseline: float) -> tu
     axes.axhline(baseline, label="the mean for everyone", **look)
     axes.set_yscale("log")
     axes.set_xlabel("step (× marks the first NaN)")
-    axes.set_ylabel("loss, average over ten steps")
+    axes.set_ylabel("mean loss of ten steps")
     axes.set_title("The loss after each fix")
     axes.legend(fontsize=9, loc="lower left")
     return (
