@@ -53,7 +53,7 @@ DIFFERENCES = (
     Difference(
         "12-async-dispatch",
         "The transfer guard also rejects reads such as `float(x)`, which it allows on a CPU.",
-        "On an accelerator, it is one",
+        "On an accelerator, reading a value is a transfer",
     ),
     Difference(
         "17-data-loading",

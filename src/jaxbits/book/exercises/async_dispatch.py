@@ -19,12 +19,12 @@ from jaxbits.book.exercises.base import Exercise
 
 
 def seconds(function: Callable[..., Any], x: Any) -> float:
-    """Return the shortest time, in seconds, that any of five calls takes after a first call."""
+    """Return the shortest time of five calls in seconds. Make one more call before them."""
     raise NotImplementedError
 
 
 def solve_seconds(function: Callable[..., Any], x: Any) -> float:
-    """Compile with one call, then time five, waiting for each before reading the clock again."""
+    """Call once to compile. Then time five calls, and wait for each result."""
     from time import perf_counter
 
     jax.block_until_ready(function(x))
@@ -144,12 +144,12 @@ def _must_be_shortest(told: float, took: list[float]) -> None:
 
 
 def begin(params: Any) -> dict[str, Any]:
-    """Return a state of params and their average. Donating it must not delete params themselves."""
+    """Return a state with copies of params, so that donating the state does not delete params."""
     raise NotImplementedError
 
 
 def solve_begin(params: Any) -> dict[str, Any]:
-    """Copy twice, because the caller's arrays, the state's, and the average must all differ."""
+    """Copy twice, so that the caller, the state, and the average share no arrays."""
     return {
         "params": jax.tree.map(jnp.copy, params),
         "average": jax.tree.map(jnp.copy, params),
@@ -204,11 +204,11 @@ EXERCISES = (
         title="a time worth quoting",
         stub=seconds,
         hints=(
-            "Call the function once before you start any clock, and wait for its result.",
-            "Then do this five times: read the clock, call, wait for the whole result, and read "
-            "the clock again.",
-            "jax.block_until_ready(function(x)) waits for a whole tree. Return min(times), because "
-            "other programs can only make a call slower.",
+            "Call the function once before you read the clock, and wait for its result.",
+            "Then repeat these steps five times: read the clock, call the function, wait for the "
+            "whole result, and read the clock again.",
+            "jax.block_until_ready(function(x)) waits for a whole pytree. Return min(times), "
+            "because other programs can only make a call slower.",
         ),
         verify=verify_seconds,
         solution=solve_seconds,
@@ -218,10 +218,10 @@ EXERCISES = (
         title="a state that may be donated",
         stub=begin,
         hints=(
-            "Donation deletes every array in the state. Which of these arrays does other code "
+            "Donation deletes every array in the state. Which of these arrays does the caller "
             "still use?",
-            "jnp.copy makes a new array. jnp.asarray and x[:] may return the old one.",
-            "jax.tree.map(jnp.copy, params) copies a whole tree, and you need two copies.",
+            "jnp.copy always makes a new array, whereas jnp.asarray and x[:] may return x itself.",
+            "jax.tree.map(jnp.copy, params) copies a whole pytree, and you need two copies.",
         ),
         verify=verify_begin,
         solution=solve_begin,

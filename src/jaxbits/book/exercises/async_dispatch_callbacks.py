@@ -26,7 +26,7 @@ def curve(x: jax.Array, places: jax.Array, values: jax.Array) -> jax.Array:
 
 
 def solve_curve(x: jax.Array, places: jax.Array, values: jax.Array) -> Any:
-    """Declare the shape, dtype, and vmap method. In the callback, convert to NumPy first."""
+    """Declare the result, and choose a vmap_method. In the callback, convert to NumPy first."""
     shape = jax.ShapeDtypeStruct(jnp.shape(x), jnp.float32)
 
     def read(*given: Any) -> Any:
@@ -121,8 +121,8 @@ EXERCISES = (
         hints=(
             "jax.pure_callback(f, result, *args) calls f(*args) when the program runs. Inside f, "
             "convert every argument with np.asarray before you use it.",
-            "Describe the result with jax.ShapeDtypeStruct(jnp.shape(x), jnp.float32). However, "
-            "np.interp itself returns float64.",
+            "Describe the result with jax.ShapeDtypeStruct(jnp.shape(x), jnp.float32). Convert it "
+            "to float32 in f, because np.interp returns float64.",
             'For vmap, pass vmap_method="sequential", which calls f once per element of the batch.',
         ),
         verify=verify_curve,

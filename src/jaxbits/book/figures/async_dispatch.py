@@ -37,13 +37,18 @@ def async_timeline() -> tuple[Figure, str]:
         axes.barh(-row, max(returned - called, end / 150), left=called, color=style.BLUE)
     axes.barh(0, 0, color=style.BLUE, label="Python makes the call")
     axes.barh(
-        0, 0, color=style.PALE_BLUE, edgecolor=style.BLUE, linewidth=0.8, label="step is queued"
+        0,
+        0,
+        color=style.PALE_BLUE,
+        edgecolor=style.BLUE,
+        linewidth=0.8,
+        label="step is queued",
     )
     axes.barh(0, 0, color=style.ORANGE, label="device computes")
     last = marks["returned"][-1]
     axes.axvline(last, color=style.RED, linewidth=1.2, linestyle="--")
     axes.annotate(
-        f"all five calls have returned: {last:.2g} ms",
+        f"all five calls return within {last:.2g} ms",
         (last, -steps + 0.45),
         (last + end / 40, -steps + 0.2),
         color=style.RED,
@@ -54,11 +59,11 @@ def async_timeline() -> tuple[Figure, str]:
     axes.set_xlim(0, end * 1.02)
     axes.set_xlabel(f"time since the first call, ms\n{measurements.machine(run)}", fontsize=9)
     axes.grid(axis="y", visible=False)
-    axes.set_title("Five steps, each of which takes the previous result")
+    axes.set_title("Five steps, each of which uses the previous result")
     fig.legend(loc="outside lower center", ncols=3, fontsize=10)
     return fig, (
         f"Bars over time. All five calls return within {last:.2g} ms. The device computes the "
-        "steps one after the other and finishes them after "
+        "steps one after another and finishes them after "
         + ", ".join(f"{done:.0f}" for done in marks["done"])
         + " ms."
     )
@@ -102,11 +107,11 @@ def cost_of_reading() -> tuple[Figure, str]:
     axes.set_ylim(-3.8, 1.1)
     axes.set_xlabel(f"time, ms\n{measurements.machine(run)}", fontsize=9)
     axes.grid(axis="y", visible=False)
-    axes.set_title("Five training steps, including loading")
+    axes.set_title("Five training steps with and without reading the loss")
     fig.legend(loc="outside lower center", ncols=3, fontsize=10)
     return fig, (
-        "Two timelines of Python and the device. If no loss is read, Python loads the next batch "
-        "while the device computes. If every loss is read, the two take turns. "
+        "Two timelines of Python and the device. If the loop reads no loss, Python loads the next "
+        "batch while the device computes. If it reads every loss, the two take turns. "
         + ". ".join(said)
         + "."
     )
@@ -136,7 +141,7 @@ def small_array_times() -> tuple[Figure, str]:
     axes.tick_params(axis="x", labelrotation=20)
     axes.set_xlabel(f"number of floats in x\n{measurements.machine(run)}", fontsize=9)
     axes.set_ylabel("time until the result is ready")
-    axes.set_title("The time that x * 2 + 1 takes")
+    axes.set_title("How long x * 2 + 1 takes")
     axes.legend(loc="upper left", fontsize=9.5)
     sizes = ", ".join(f"{n:,.0f}" for n in series["floats"])
     return fig, f"Lines on logarithmic axes for {sizes} floats. " + ". ".join(said) + "."
@@ -151,10 +156,10 @@ def config_timing(outcomes: Mapping[str, Sequence[str]]) -> tuple[Figure, str]:
     """
     from matplotlib.patches import FancyBboxPatch
 
-    tones: dict[str, tuple[Any, Any]] = {
-        "obeyed": (style.GREEN, style.PALE_GREEN),
-        "ignored": (style.RED, style.PALE_RED),
-        "refused": (style.ORANGE, style.PALE_ORANGE),
+    effects: dict[str, tuple[str, Any, Any]] = {
+        "obeyed": ("takes effect", style.GREEN, style.PALE_GREEN),
+        "ignored": ("has no effect", style.RED, style.PALE_RED),
+        "refused": ("raises an error", style.ORANGE, style.PALE_ORANGE),
     }
     moments = ("before\nimport jax", "before the\nfirst array", "after the\nfirst array")
     fig, axes = style.figure(6, 0.78 * len(outcomes) + 1.3)
@@ -168,7 +173,7 @@ def config_timing(outcomes: Mapping[str, Sequence[str]]) -> tuple[Figure, str]:
         for column, word in enumerate(found):
             if not word:
                 continue
-            edge, pale = tones[word]
+            effect, edge, pale = effects[word]
             box = FancyBboxPatch(
                 (0.1 + 2.3 * column, y - 0.75),
                 1.7,
@@ -179,15 +184,13 @@ def config_timing(outcomes: Mapping[str, Sequence[str]]) -> tuple[Figure, str]:
                 linewidth=1.4,
             )
             axes.add_patch(box)
-            axes.text(0.95 + 2.3 * column, y - 0.5, word, ha="center", va="center", fontsize=10)
-        words = [w or "not possible" for w in found]
+            axes.text(0.95 + 2.3 * column, y - 0.5, effect, ha="center", va="center", fontsize=10)
+        words = [effects[word][0] if word else "not possible" for word in found]
         said.append(f"{line}: {', '.join(words)}")
     axes.set_xlim(-0.1, 6.7)
     axes.set_ylim(-1.35 * len(outcomes) + 0.4, 2.1)
-    axes.text(
-        0, 1.8, "One line at three different times", fontsize=12, fontweight="bold", va="center"
-    )
+    axes.text(0, 1.8, "Whether a change takes effect", fontsize=12, fontweight="bold", va="center")
     return fig, (
-        "A table that shows whether JAX obeys, ignores, or refuses each setting before import jax, "
-        "before the first array, and after it. " + ". ".join(said) + "."
+        "A table that shows whether changing each setting takes effect before import jax, before "
+        "the first array, and after the first array. " + ". ".join(said) + "."
     )
