@@ -19,7 +19,7 @@ def training_pass(model: Any, variables: Any, x: jax.Array, key: jax.Array) -> A
 
 
 def solve_training_pass(model: Any, variables: Any, x: jax.Array, key: jax.Array) -> Any:
-    """Let apply change the statistics, and merge the changes with the other variables."""
+    """Let apply update the statistics, and merge them with the other variables."""
     outputs, written = model.apply(
         variables, x, train=True, mutable=["batch_stats"], rngs={"dropout": key}
     )
@@ -59,7 +59,7 @@ def verify_training_pass(answer: Callable[..., Any]) -> None:
         raise AnswerRejected("no unit was dropped, so the pass was not in training mode")
     if not np.allclose(outputs, wanted, atol=1e-5):
         raise AnswerRejected(
-            "the outputs differ from those for this key; pass it for the stream 'dropout'"
+            "the outputs differ from those for this key; pass the key for the stream 'dropout'"
         )
     if isinstance(new, FrozenDict):
         new = unfreeze(new)
@@ -148,7 +148,7 @@ def jitted_call(model: Any, x: jax.Array) -> Any:
 
 
 def solve_jitted_call(model: Any, x: jax.Array) -> Any:
-    """Split the model, return its new state as well as the outputs, and write the state back."""
+    """Split the model, return its new state with the outputs, and write the state back."""
     from flax import nnx
 
     graph, state = nnx.split(model)
@@ -227,12 +227,12 @@ EXERCISES = (
         title="one training pass",
         stub=training_pass,
         hints=(
-            "apply needs three more arguments: the mode, the key, and permission to change the "
-            "statistics.",
-            "With mutable=['batch_stats'], apply returns a pair. rngs is a dict with a key for "
-            "each stream.",
-            "The second part of that pair holds only what apply wrote, so the new variables are "
-            "{**variables, **written}.",
+            "Besides the variables and x, apply needs three arguments: the mode, the key, and the "
+            "names of the collections that it may change.",
+            "With mutable=['batch_stats'], apply returns a pair. Its argument rngs is a dict that "
+            "maps the name of each stream to a key.",
+            "The second element of this pair contains only the new statistics, so merge them with "
+            "the other variables: {**variables, **written}.",
         ),
         verify=verify_training_pass,
         solution=solve_training_pass,
@@ -242,11 +242,12 @@ EXERCISES = (
         title="a kernel after a flatten",
         stub=kernel_after_flatten,
         hints=(
-            "Each column of the weight corresponds to one (channel, row, column) in the image, so "
-            "a transpose alone is not enough.",
-            "Reshape the columns into these three axes, and bring the axes into Flax's order: row, "
-            "column, channel.",
-            "weight.reshape(-1, channels, height, width).transpose(2, 3, 1, 0), and then reshape.",
+            "Each column of the weight belongs to one (channel, row, column) position in the "
+            "image, so a transpose alone is not enough.",
+            "Split the weight's input axis into these three axes, and put them in Flax's order: "
+            "row, column, channel.",
+            "Compute weight.reshape(-1, channels, height, width).transpose(2, 3, 1, 0), and then "
+            "reshape the result to (inputs, outputs).",
         ),
         verify=verify_kernel_after_flatten,
         solution=solve_kernel_after_flatten,
@@ -258,10 +259,10 @@ EXERCISES = (
         hints=(
             "Whatever changes inside a function compiled with jax.jit is lost unless the function "
             "returns it.",
-            "nnx.split returns a description of the model and its state, a tree of arrays. "
-            "nnx.merge makes a model from the two.",
-            "From the jitted function, return the model's nnx.state along with the outputs. Then "
-            "call nnx.update(model, state). nnx.jit does all of this for you.",
+            "nnx.split returns the structure of the model and its state, a tree of arrays. "
+            "nnx.merge builds a model from these two parts.",
+            "From the jitted function, return the outputs and the nnx.state of the merged model. "
+            "Then call nnx.update(model, state). nnx.jit does all of this for you.",
         ),
         verify=verify_jitted_call,
         solution=solve_jitted_call,

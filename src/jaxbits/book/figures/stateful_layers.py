@@ -37,7 +37,7 @@ def step_plot(series: Mapping[str, Sequence[float]], title: str, what: str) -> t
     for (name, line), tone, look in zip(series.items(), tones, looks, strict=False):
         steps = np.arange(1, len(line) + 1)
         axes.plot(steps, line, look, color=tone, label=name, marker="o", markersize=3.5)
-        said.append(f"{name} goes from {line[0]:.3g} to {line[-1]:.3g}")
+        said.append(f"The line '{name}' goes from {line[0]:.3g} to {line[-1]:.3g}.")
     values = [value for line in series.values() for value in line]
     axes.set_yscale("log")
     # LogLocator shows too few ticks on axes shorter than two decades, so add minor ticks.
@@ -51,7 +51,7 @@ def step_plot(series: Mapping[str, Sequence[float]], title: str, what: str) -> t
     axes.set_ylabel(what)
     axes.set_title(title)
     axes.legend()
-    return fig, f"{title}. The vertical axis shows the {what}. Over the steps, {', '.join(said)}."
+    return fig, f"{title}. The vertical axis shows the {what}. {' '.join(said)}"
 
 
 def window_inputs(size: int, padding: str | tuple[int, int]) -> list[list[int]]:
@@ -130,14 +130,13 @@ def padding_windows(size: int = 8) -> tuple[Figure, str]:
         pads = _pads(size, padding)
         _windows(axes, top, size, title, reads, pads)
         said.append(
-            f"With {title}, there are {pads[0]} padding cells before the input and {pads[1]} after "
-            f"it, the first output reads the cells {reads[0]}, and the last one reads {reads[-1]}"
+            f"With {title}, the number of padding cells is {pads[0]} before the input and "
+            f"{pads[1]} after it. The first output reads cells {reads[0]}, and the last one reads "
+            f"cells {reads[-1]}"
         )
     axes.set_xlim(-1.3, size + 1.3)
     axes.set_ylim(-1.8, 5.0)
-    what = (
-        f"A convolution with a kernel of size {KERNEL} and a stride of {STRIDE}, over {size} cells"
-    )
+    what = f"A convolution with kernel size {KERNEL} and stride {STRIDE} reads {size} input cells"
     return fig, f"{what}. {'. '.join(said)}."
 
 
@@ -178,8 +177,8 @@ def flatten_order(height: int = 2, width: int = 2, channels: int = 3) -> tuple[F
     axes.set_xlim(-0.1, len(first) + 0.1)
     axes.set_ylim(0.1, 5)
     return fig, (
-        f"One image of {channels} channels and {pixels} pixels, flattened to {len(first)} numbers. "
-        "PyTorch puts all pixels of the first channel first, and then those of the second. Flax "
-        "puts all channels of the first pixel first. If PyTorch's order is "
-        f"{first}, Flax's order is {second}."
+        f"An image with {channels} channels and {pixels} pixels is flattened to {len(first)} "
+        "numbers. In PyTorch, all pixels of the first channel come first, followed by those of "
+        "the second channel. In Flax, all channels of the first pixel come first. If PyTorch's "
+        f"order is {first}, Flax's order is {second}."
     )
