@@ -54,7 +54,7 @@ def verify_keep_types(answer: Callable[..., Any]) -> None:
     wanted: Any = jax.tree.structure(new)
     if jax.tree.structure(seen) != wanted:
         raise AnswerRejected(
-            "the result must have the same tree structure as new, including its keys, tuples, "
+            "the result must have the same tree structure as new, with the same keys, tuples, "
             "and None values"
         )
     for name in ("m", "count", "scale"):
@@ -193,7 +193,7 @@ def verify_freeze(answer: Callable[..., Any]) -> None:
             moved = f"with frozen={frozen}, {name!r} went from 1 to {float(first[0]):.3g}"
             if name in frozen and float(first[0]) == 4.0:
                 raise AnswerRejected(
-                    f"{moved}, because its raw gradient, 3, was added; optax.identity "
+                    f"{moved}, because its update is its raw gradient, 3; optax.identity "
                     "passes gradients through unchanged, as does optax.masked where the mask is "
                     "False"
                 )
@@ -250,8 +250,10 @@ EXERCISES = (
         title="a state that keeps its types",
         stub=keep_types,
         hints=(
-            "jax.tree.map takes several trees: jax.tree.map(f, old, new) calls f(was, now).",
-            "Python numbers have no astype. Which function turns anything into an array?",
+            "jax.tree.map accepts several trees. For example, jax.tree.map(f, old, new) calls "
+            "f(was, now) for each pair of corresponding leaves.",
+            "Python numbers have no method astype. Which function turns both arrays and Python "
+            "numbers into arrays?",
             "Call jnp.asarray(now, was.dtype) for each pair of leaves.",
         ),
         verify=verify_keep_types,
@@ -262,13 +264,13 @@ EXERCISES = (
         title="a gradient for master weights",
         stub=half_gradient,
         hints=(
-            "A gradient has the dtype of the argument that you differentiate with respect to. "
-            "Here that can be the float32 parameters. (If you differentiate with respect to "
-            "bfloat16 parameters instead, cast the gradient afterward.)",
-            "Write a function of the float32 parameters that casts both them and x to "
-            "bfloat16, and then calls the loss.",
-            "Apply jax.value_and_grad to that inner function, and call it with the float32 "
-            "parameters.",
+            "A gradient has the dtype of the argument that you differentiate with respect to, so "
+            "differentiate with respect to the float32 parameters. (You can also differentiate "
+            "with respect to bfloat16 parameters and cast the gradient afterward.)",
+            "Write an inner function that takes the float32 parameters, casts both the parameters "
+            "and x to bfloat16, and calls the loss.",
+            "Apply jax.value_and_grad to the inner function, and call the resulting function with "
+            "the float32 parameters.",
         ),
         verify=verify_half_gradient,
         solution=solve_half_gradient,
@@ -278,10 +280,11 @@ EXERCISES = (
         title="frozen means frozen",
         stub=freeze,
         hints=(
-            "Weight decay moves a parameter even if its gradient is zero. So what must the "
-            "updates to a frozen parameter be?",
-            "optax.multi_transform takes a function that turns params into a tree of labels.",
-            "You need two labels: one for tx, and one for optax.set_to_zero().",
+            "Weight decay moves a parameter even if its gradient is zero. What must the updates "
+            "for a frozen parameter be, so that it does not move?",
+            "optax.multi_transform accepts a function that returns a tree of labels, with one "
+            "label for each parameter.",
+            "You need two labels, one for tx and one for optax.set_to_zero().",
         ),
         verify=verify_freeze,
         solution=solve_freeze,

@@ -219,21 +219,23 @@ EXERCISES = (
         stub=settle,
         hints=(
             "jax.tree.map also maps over dicts inside dicts.",
-            "jnp.array(0.5) has a weak type. What makes an array strongly typed?",
-            "jax.tree.map(lambda n: jnp.asarray(n, dtype), settings) works, because an array with "
-            "an explicit dtype is strongly typed, no matter what it was made from.",
+            "jnp.array(0.5) has a weak type. How do you create a strongly typed array?",
+            "Use jax.tree.map(lambda n: jnp.asarray(n, dtype), settings). An array is strongly "
+            "typed if you create it with an explicit dtype, whatever you create it from.",
         ),
         verify=verify_settle,
         solution=solve_settle,
     ),
     Exercise(
         id="lists-or-arrays/2",
-        title="the numbers that widen a result",
+        title="the settings that widen a result",
         stub=culprits,
         hints=(
-            "Make a dict in which every number is float(number). With it, the result is float32.",
-            "Put back one number at a time: plain | {name: number}.",
-            "jax.eval_shape(f, given).dtype traces f without computing anything.",
+            "Create a dict in which every number is float(number). With this dict, the result is "
+            "float32.",
+            "Put back one original number at a time, as in plain | {name: number}.",
+            "jax.eval_shape(f, given).dtype is the dtype of the result. JAX traces f to find it, "
+            "but does not compute anything.",
         ),
         verify=verify_culprits,
         solution=solve_culprits,
@@ -243,7 +245,7 @@ EXERCISES = (
         title="a distance in units in the last place",
         stub=ulps_apart,
         hints=(
-            "The unit is not the same for 0.75 and for a million. Which NumPy function returns it?",
+            "The unit is larger for a million than for 0.75. Which NumPy function returns it?",
             "np.spacing(x) is the distance from x to the next number. It has the sign of x, so "
             "pass it np.abs(x).",
             "Compute the differences in float64, divide their absolute values by "

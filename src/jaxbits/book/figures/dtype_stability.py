@@ -23,10 +23,10 @@ _GROUNDS = {
 }
 _WORDS = {
     "stable": "nothing changes",
-    "updates": "updates have the gradient's dtype",
+    "updates": "only the updates' dtype changes",
     "weak": "weak types become strong",
     "state": "the state changes its dtype",
-    "raises": "a TypeError",
+    "raises": "JAX raises a TypeError",
 }
 _SHORT = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64"}
 
@@ -89,7 +89,7 @@ def survey_table(
             axes.text(left + width * (column + 0.5), middle, _cell_text(outcome),
                       ha="center", va="center", fontsize=10)  # fmt: skip
         top -= height
-    axes.text(0, top - 0.45, "×: change in the state's size. Last number: how often jit traces.",
+    axes.text(0, top - 0.45, "×: change in the state's size. Last number: number of traces.",
               va="center", fontsize=10)  # fmt: skip
     axes.set_xlim(-0.05, left + width * len(columns) + 0.05)
     axes.set_ylim(top - 0.8, 2.2)
@@ -150,9 +150,9 @@ def numbers_near_one(update: float) -> tuple[Figure, str]:
     axes.spines["left"].set_visible(False)
     axes.tick_params(left=False)
     words = (
-        f"The numbers between {low:.4f} and {high:.4f} in three formats. In bfloat16, the number "
-        f"below 1 is 0.996, so 1 minus {update:g} is rounded back to 1. In float16, it is rounded "
-        f"to a number 0.00002 away from {1 - update:g}. In float32, the numbers are so close that "
+        f"The numbers between {low:.4f} and {high:.4f} in three formats. In bfloat16, the largest "
+        f"number below 1 is 0.996, so {1 - update:g} is rounded back to 1. In float16, it is "
+        f"rounded to a number that is 0.00002 away. In float32, the numbers are so close that "
         "they form a solid bar."
     )
     return fig, words
@@ -166,7 +166,7 @@ def step_sizes(sizes: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
         sizes: A dict that maps the label of each line to the step sizes.
     """
     fig, axes = style.figure(6, 3.6)
-    axes.set_title("Adam's steps for a gradient that never changes")
+    axes.set_title("Adam's steps if the gradient never changes")
     axes.grid(False, axis="x")
     said: list[str] = []
     tones = (style.RED, style.ORANGE, style.BLUE)
@@ -185,7 +185,9 @@ def step_sizes(sizes: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
     axes.minorticks_off()
     axes.set_xlabel("step")
     axes.set_ylabel("length (learning rates)")
-    return fig, "Length of Adam's steps in learning rates. " + "; ".join(said) + "."
+    return fig, "The length of Adam's steps as a multiple of the learning rate. " + "; ".join(
+        said
+    ) + "."
 
 
 @style.drawing
@@ -198,7 +200,7 @@ def loss_curves(losses: Mapping[str, Any], steps: int) -> tuple[Figure, str]:
         steps: The number of training steps.
     """
     fig, axes = style.figure(6, 3.3)
-    axes.set_title("The same training run with different weights")
+    axes.set_title("The loss for three ways to store the weights")
     axes.grid(False, axis="x")
     said: list[str] = []
     tones = (style.RED, style.ORANGE, style.BLUE) if len(losses) > 2 else (style.RED, style.BLUE)
@@ -216,4 +218,4 @@ def loss_curves(losses: Mapping[str, Any], steps: int) -> tuple[Figure, str]:
     axes.set_yscale("log")
     axes.set_xlabel("step")
     axes.set_ylabel("loss")
-    return fig, "Loss over the steps. " + "; ".join(said) + "."
+    return fig, "The loss over the training steps. " + "; ".join(said) + "."

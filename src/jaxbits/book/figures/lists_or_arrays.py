@@ -38,7 +38,7 @@ def dtypes_side_by_side(programs: Mapping[str, Sequence[Intermediate]]) -> tuple
     (first, one), (second, other) = programs.items()
     fig, axes = style.figure(6, 2.9)
     style.blank(axes)
-    axes.set_title("The dtype that each operation of one step returns")
+    axes.set_title("The dtypes in one training step")
     said = []
     for row, (name, program) in enumerate(programs.items()):
         y = 1.0 - 1.15 * row
@@ -67,7 +67,7 @@ def dtypes_side_by_side(programs: Mapping[str, Sequence[Intermediate]]) -> tuple
     handles = [Patch(facecolor=tone, label=dtype) for dtype, tone in _TONES.items()]
     handles.append(Patch(facecolor=style.LINE, label="not a float"))
     fig.legend(handles=handles, loc="outside lower left", ncols=3, fontsize=10)
-    return fig, f"The dtypes of the operations of a training step. {'. '.join(said)}."
+    return fig, f"The dtype that each operation of a training step returns. {'. '.join(said)}."
 
 
 def _steps(axes: Axes, run: Mapping[str, Any]) -> list[int]:
@@ -96,7 +96,7 @@ def weight_trajectories() -> tuple[Figure, str]:
     upper.plot(steps, arrays, color=style.PALE_ORANGE, linewidth=7, label="from arrays")
     upper.plot(steps, lists, color=style.BLUE, linewidth=1.5, label="from lists")
     upper.legend(loc="upper right")
-    upper.set_title("The losses of one seed, with x64 on")
+    upper.set_title("The losses for one seed, with x64 on")
     upper.set_ylabel("loss")
     _steps(lower, run)
     off = np.asarray(series["loss difference"])
@@ -108,10 +108,10 @@ def weight_trajectories() -> tuple[Figure, str]:
     lower.set_xlabel("step")
     lower.set_ylabel("relative difference")
     alt = (
-        f"Above, the losses from lists and from arrays over {steps[-1]} steps. Both curves fall "
-        f"from {lists[0]:.2g} to {lists[-1]:.2g} and coincide. Below, their relative "
-        f"difference, which lies between {off.min():.0e} and {off.max():.0e}. A dotted line marks "
-        f"one unit in the last place of float32, {_ULP:.0e}."
+        f"Above, the losses with settings from lists and from arrays over {steps[-1]} steps. "
+        f"Both curves fall from {lists[0]:.2g} to {lists[-1]:.2g} and coincide. Below, their "
+        f"relative difference, which lies between {off.min():.0e} and {off.max():.0e}. A "
+        f"dotted line marks one unit in the last place of float32, {_ULP:.0e}."
     )
     return fig, alt
 
@@ -156,8 +156,8 @@ def weight_distances() -> tuple[Figure, str]:
     )
     fig.legend(handles=handles, loc="outside lower left", ncols=2, fontsize=10)
     return fig, (
-        "The relative distance between the weights of two training runs over the steps, for five "
-        f"seeds. At the end, the distances are as follows: {'; '.join(said)}."
+        "The relative distance between the weights of two training runs after each step, for five "
+        f"seeds. After the last step, the distances are as follows: {'; '.join(said)}."
     )
 
 
