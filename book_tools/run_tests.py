@@ -23,9 +23,9 @@ GRADER = ["--rootdir", "grader", "--config-file", "grader/pyproject.toml", "grad
 
 
 def run_pytest(arguments: list[str]) -> int:
-    """Run pytest with one worker per core, but at least two, and return its exit status."""
-    # A worker waits while a chapter runs in its kernel, so a second worker always helps.
-    workers = ["-n", str(max(2, available_cores()))]
+    """Run pytest with one more worker than there are cores, and return its exit status."""
+    # Workers often wait, for example for a kernel to start or for a page to settle.
+    workers = ["-n", str(available_cores() + 1)]
     command = [sys.executable, "-m", "pytest", *workers, *arguments]
     return subprocess.run(command, cwd=ROOT).returncode
 
