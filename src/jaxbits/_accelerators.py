@@ -62,9 +62,9 @@ DIFFERENCES = (
     ),
     Difference(
         "18-lists-or-arrays",
-        "A GPU may add numbers in a different order on every run, so equal seeds may not give "
+        "A GPU may add numbers in a different order in every run, so equal seeds may not give "
         "equal bits.",
-        "A GPU may add numbers in a different order on every run",
+        "A GPU may add numbers in a different order in every run",
         ("gpu",),
     ),
     Difference(

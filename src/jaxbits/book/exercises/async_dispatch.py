@@ -149,7 +149,7 @@ def begin(params: Any) -> dict[str, Any]:
 
 
 def solve_begin(params: Any) -> dict[str, Any]:
-    """Copy twice, so that the caller, the state, and the average share no arrays."""
+    """Copy twice, so that neither entry shares arrays with the other or the caller."""
     return {
         "params": jax.tree.map(jnp.copy, params),
         "average": jax.tree.map(jnp.copy, params),
