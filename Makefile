@@ -44,7 +44,7 @@ serve: book-packages book  ## build the book and serve it on this machine (PORT=
 address: book-packages  ## set the repository's address: URL=https://github.com/owner/name, or URL=none
 	@$(RUN) address "$(URL)"
 
-test: all-packages  ## run the gate: what every change must pass, in about 15 minutes (ARGS for pytest)
+test: all-packages  ## run the gate: what every change must pass, in about 10 minutes (ARGS for pytest)
 	@$(RUN) test $(ARGS)
 
 test-all: all-packages  ## run all other tests: sweeps, mutations, versions, and the grader's tests
