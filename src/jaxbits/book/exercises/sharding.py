@@ -28,7 +28,7 @@ def pad_rows(rows: jax.Array, devices: int) -> tuple[jax.Array, jax.Array]:
 
 
 def solve_pad_rows(rows: jax.Array, devices: int) -> tuple[jax.Array, jax.Array]:
-    """Pad only the first axis. In Python, -6 % 8 is 2, which is the number of missing rows."""
+    """Pad only the first axis. For 6 rows and 8 devices, -6 % 8 is 2, so 2 rows are missing."""
     missing = -len(rows) % devices
     padded = jnp.pad(rows, [(0, missing)] + [(0, 0)] * (rows.ndim - 1))
     return padded, jnp.arange(len(padded)) < len(rows)
