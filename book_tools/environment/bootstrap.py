@@ -36,7 +36,8 @@ LOG = os.path.join(ROOT, "_build", "bootstrap.log")
 # Each layer has a lock, projects to install in editable mode, and the disk space that it needs, in
 # gigabytes, including room for unpacking. The first lock is a subset of the second.
 LAYERS = {
-    "book": ("requirements-book.txt", (".",), 1.5),
+    # The page *Assignments* reads the assignments with the grader's own code, without nbgrader.
+    "book": ("requirements-book.txt", (".", "grader"), 1.5),
     "all": ("requirements.txt", (".", "grader"), 3.0),
 }
 
@@ -226,8 +227,7 @@ def install(layer, missing, state):
         # The book's lock is a subset of the full lock.
         state["requirements-book.txt"] = digest_files("requirements-book.txt")
     editable = [part for project in projects for part in ("-e", os.path.join(ROOT, project))]
-    names = "jaxbits and its grader" if len(projects) > 1 else "jaxbits"
-    run_pip("Installing " + names, "--no-deps", "--no-build-isolation", *editable)
+    run_pip("Installing jaxbits and its grader", "--no-deps", "--no-build-isolation", *editable)
     state.update(missing)
     write_stamp(state)
 
