@@ -45,7 +45,7 @@ class Finding:
         place: The line of code, or None if it is unknown.
         catalogue_id: The id of the catalogue entry, if the check covers several entries.
         count: How many of the check's findings on this line this finding represents.
-        also: The other messages of the findings that this finding represents.
+        also: The messages of the other findings that this finding represents, if they differ.
         explains: The error of the function that this finding explains, as `error_signature` returns
             it, or "" if it explains none. The report then refers to this finding.
     """

@@ -31,11 +31,11 @@ def timing(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find measured durations that end before the device has finished.
 
     The detector runs the function once and records when it reads a clock, starts a program, or
-    waits for a result. It reports a duration that ends before anything waits for the last program
-    that started during it. It knows the clocks of `time`, `datetime`, and `timeit`, wherever they
-    are called. It cannot see what NumPy reads directly from memory on a CPU, so it treats a call to
-    a NumPy function as a wait. It does not report that a duration includes compilation. JAX has no
-    switch for this.
+    waits for a result. It reports a duration that ends before the code has waited for the last
+    program that started during it. It knows the clocks of `time`, `datetime`, and `timeit`,
+    wherever they are called. It cannot see what NumPy reads directly from memory on a CPU, so it
+    treats a call to a NumPy function as a wait. It does not report that a duration includes
+    compilation. JAX has no switch for this.
 
     >>> import time, jax.numpy as jnp
     >>> from jaxbits import detect
