@@ -147,8 +147,8 @@ def train_on_device(
 ) -> tuple[TrainState, npt.NDArray[np.float32]]:
     """Train in one compiled program, which scans over epochs and over the batches of each epoch.
 
-    The data are moved to the device once, and `shuffled` shuffles them there in each epoch. As in
-    `train_loader`, samples that do not fill the last batch are dropped.
+    This function moves the data to the device once, and `shuffled` shuffles it there in each
+    epoch. As in `train_loader`, samples that do not fill the last batch are dropped.
 
     Args:
         state: The state to start from. It is not changed.
