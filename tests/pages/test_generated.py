@@ -72,6 +72,15 @@ def test_errors_page_links_each_class_to_its_entries() -> None:
     assert index.count('<a href="#a-crash">') == 2
 
 
+def test_errors_page_adds_the_title_to_equal_messages_of_a_class() -> None:
+    second = RAISING_ENTRY.replace("a-crash", "a-bang").replace("A crash", "A `bang`")
+    page = errors_page({"01-first": RAISING_ENTRY + second.replace("nor there", "elsewhere")})
+    index = page.partition("## Index by class")[2]
+    assert "</code>: A crash</a>" in index
+    assert "</code>: A <code>bang</code></a>" in index
+    assert '<a href="#a-bang"><code>elsewhere</code></a>' in index
+
+
 def test_errors_page_sorts_messages_alphabetically() -> None:
     earlier = RAISING_ENTRY.replace("[a-crash]", "[a-bang]").replace("nor there", "'an' error")
     page = errors_page({"01-first": RAISING_ENTRY + earlier})
