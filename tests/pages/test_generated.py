@@ -149,6 +149,21 @@ def test_parse_results_rejects_unrelated_output(text: str, expected: list[tuple[
     assert load_extension("cell_outputs").parse_results(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("rate   lists  arrays\n0.1     1.0     2.0\n", True),
+        ("{ lambda ; a:f32[3]. let\n    b:f32[3] = sin a\n  in (b,) }", True),
+        ("[[1. 2.]\n [3. 4.]\n [5. 6.]]", True),
+        ("(Array(1), 2)\nTrue", False),
+        ("warning: global [stale_global]\n    seen: a  b\n    fix: pass  it\n", False),
+        ("a  b\nc  d\n" + "a long message " * 8, False),
+    ],
+)
+def test_outputs_are_laid_out_if_their_lines_form_columns(text: str, expected: bool) -> None:
+    assert load_extension("cell_outputs").is_laid_out(text) == expected
+
+
 def test_results_html_escapes_items() -> None:
     cell_outputs = load_extension("cell_outputs")
     html_list = cell_outputs.results_html([("○", "a < b\nsaw 3")])
