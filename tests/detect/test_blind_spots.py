@@ -133,6 +133,13 @@ def equal_numbers(key, i, j):
     return jax.random.normal(one) + jax.random.normal(other)
 
 
+@missed("key_reuse", KEY, 5)
+def equal_keys_only_in_the_first_steps(key, step):
+    first, second = jax.random.split(key)
+    noise = jax.random.normal(jax.random.fold_in(key, step))
+    return noise * jax.random.normal(first) + jax.random.normal(second)
+
+
 @missed("key_reuse", KEY, KEY)
 def same_key_twice(one, other):
     return jax.random.normal(one) + jax.random.normal(other)

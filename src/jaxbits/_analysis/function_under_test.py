@@ -182,7 +182,8 @@ class FunctionUnderTest:
         """The uses of PRNG keys in the traced program."""
         if self.trace.program is None:
             return []
-        return find_key_uses(self.trace.program, changing_arrays(self.every_call))
+        varying = changing_arrays(self.every_call)
+        return find_key_uses(self.trace.program, varying, self.trace.inputs)
 
     @property
     def errors(self) -> list[Exception]:
