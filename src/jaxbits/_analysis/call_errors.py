@@ -26,30 +26,29 @@ def confirm_call(target: FunctionUnderTest, has_failed_check: bool = False) -> N
     try:
         run = target.eager_run
     except (Exception, resource_limits.TooLarge) as reason:  # The arguments cannot be copied.
-        if not _raises_as_traced(target):
-            target.left_out.append(f"the function was not called: {reason}")
+        target.not_confirmed = str(reason)
         return
-    if run.was_stopped:
-        _raises_as_traced(target)
-    if run.error is None and not run.was_stopped:
+    if run.is_complete:
         try:  # An error in a callback arrives only when something waits for the results.
             with target.restore_state():
                 resource_limits.wait_for(run.output)
                 jax.effects_barrier()
         except Exception as error:
             target.call_errors.append((1, error))
+    stopped = run.stopped_after
+    target.not_confirmed = f"its run was stopped after {stopped}" if stopped else ""
 
 
-def _raises_as_traced(target: FunctionUnderTest) -> bool:
-    """Record the error of the trace if a call must raise it, and return whether that is the case.
+def record_error_of_jitted(target: FunctionUnderTest) -> None:
+    """Record the error of the trace if the function is jitted and no call has shown the error.
 
     A call of a jitted function traces it, so no run is needed to know that the call fails.
     """
-    error = target.trace.error
-    if error is None or not target.is_jitted:
-        return False
-    target.call_errors.append((1, error))
-    return True
+    trace = vars(target).get("trace")
+    if trace is None or trace.error is None or target.call_errors or not target.not_confirmed:
+        return
+    if target.is_jitted:
+        target.call_errors.append((1, trace.error))
 
 
 def confirm_later_call(target: FunctionUnderTest, number: int) -> None:

@@ -70,11 +70,14 @@ class Detector:
         this check.
         """
         found: dict[Finding, None] = {}
+        target.check = self.name
         try:
             for finding in self.find(target):
                 found[dataclasses.replace(finding, check=self.name)] = None
         except TooLarge as reason:
             target.left_out.append(f"{self.name} ran only in part: {reason}")
+        finally:
+            target.check = ""
         kept = [f for f in found if not (f.place and f.place.ignores(f.check))]
         return sorted(kept, key=lambda f: SEVERITIES.index(f.severity))
 

@@ -11,7 +11,8 @@ from typing import Any
 from jaxbits._analysis import inner_programs, jaxpr_utils, nonfinite_probes, resource_limits
 from jaxbits._analysis.eager_run import EagerRun, run_eagerly
 from jaxbits._analysis.finding import Severity
-from jaxbits._analysis.instrumented_run import MAX_EQUATIONS, InstrumentedRun
+from jaxbits._analysis.inner_limits import LIMITS
+from jaxbits._analysis.instrumented_run import InstrumentedRun
 from jaxbits._analysis.key_dataflow import find_key_uses
 from jaxbits._analysis.key_values import KeyUse
 from jaxbits._analysis.probes import Plan, Probe, Site
@@ -20,6 +21,9 @@ from jaxbits._analysis.python_state.call_monitor import CallLog, sandbox
 from jaxbits._analysis.repeated_calls import changing_arrays, log_repeated_call
 from jaxbits._analysis.trace import Trace, trace_function
 from jaxbits._analysis.wrapped_call import is_user_wrapper
+
+TIME_IS_UP = "the time limit was reached"
+"""Why it is unknown whether a call raises an error, unless the call shows it or cannot be made."""
 
 
 def _check_function(function: Any) -> None:
@@ -50,6 +54,9 @@ class FunctionUnderTest:
         call_errors: The errors that calls of the function raised, each with the number of the call
             among `calls`, counted from 1.
         run_error: The exception that the instrumented run raised, if any.
+        check: The name of the check that is running, or "".
+        not_confirmed: Why it is unknown whether a call of the function raises an error, or "" if
+            this is known.
     """
 
     def __init__(
@@ -68,6 +75,9 @@ class FunctionUnderTest:
         self.left_out: list[str] = []
         self.call_errors: list[tuple[int, Exception]] = []
         self.run_error: Exception | None = None
+        self.check = ""
+        self.not_confirmed = TIME_IS_UP
+        self._checks_of_run: dict[str, None] = {}
         self.calls = [tuple(call) for call in calls or ()]
         self.function, self.kwargs = function, dict(kwargs or {})
         self.args = tuple(args) or (self.calls[0] if self.calls else ())
@@ -110,12 +120,22 @@ class FunctionUnderTest:
 
     @functools.cached_property
     def every_call(self) -> CallLog:
-        """What the function itself does on every call if it has `inner_jits`, or else nothing."""
-        return log_repeated_call(self.retrace) if self.inner_jits else CallLog()
+        """What the function itself does on every call if it may be a driver, or else nothing."""
+        return log_repeated_call(self.retrace) if self.may_be_driver else CallLog()
 
-    @functools.cached_property
+    @property
     def eager_run(self) -> EagerRun:
         """The record of one call to the function without `jit`, including its device events."""
+        self._checks_of_run[self.check] = None
+        return self._eager_run
+
+    @property
+    def has_run(self) -> bool:
+        """Whether the audit has called the function without `jit`."""
+        return "_eager_run" in vars(self)
+
+    @functools.cached_property
+    def _eager_run(self) -> EagerRun:
         args = self.calls[0] if self.calls else self.args
         run = run_eagerly(self.function, args, self.kwargs, self.references)
         if run.error is not None:
@@ -131,7 +151,7 @@ class FunctionUnderTest:
         if program is None:
             return None
         plan = Plan(program, self.probes)
-        if plan.size > MAX_EQUATIONS:
+        if plan.size > LIMITS.instrumented_equations:
             self.left_out.append(
                 f"values were not examined, because the program has {plan.size} equations"
             )
@@ -156,8 +176,8 @@ class FunctionUnderTest:
             if run is not None and site.number in run.untested_sites:
                 place = f" at {site.location}" if site.location else ""
                 self.left_out.append(
-                    f"whether the bad values{place} reach the results was not tested, because the "
-                    "program is too slow"
+                    f"whether the bad values{place} reach the results was not tested, because that "
+                    "would take too long"
                 )
                 continue
             yield site, is_masked
@@ -169,13 +189,19 @@ class FunctionUnderTest:
         if run is None or program is None or not run.has_computed_nonfinite:
             return []
         plan = Plan(program, (nonfinite_probes.NAN_PROBE, nonfinite_probes.INF_PROBE))
-        if plan.size > MAX_EQUATIONS // 10:
+        if plan.size > LIMITS.instrumented_equations // 10:
             self.left_out.append(
                 "the origin of NaN was not determined, because the program is too long"
             )
             return []
         inputs = self.trace.inputs
-        return InstrumentedRun(program, inputs, plan, self.suppress_effects).first_offenders
+        origins = InstrumentedRun(program, inputs, plan, self.suppress_effects)
+        found = origins.first_offenders
+        if origins.untested_sites:
+            self.left_out.append(
+                "the origin of NaN was not determined completely, because that would take too long"
+            )
+        return found
 
     @functools.cached_property
     def key_uses(self) -> list[KeyUse]:
@@ -195,19 +221,48 @@ class FunctionUnderTest:
     def inner_jits(self) -> list[str]:
         """The names of the jitted functions that the function calls without being jitted itself.
 
-        Nobody will jit such a function as a whole, for example a training loop. The list is empty
-        if the function raises an error when the audit calls it.
+        The list is empty if the function raises an error when the audit calls it.
         """
         if self.is_jitted:
             return []
         if self.trace.program is not None:
             return list(dict.fromkeys(inner_programs.names_in_program(self.trace.program)))
-        try:
-            run = self.eager_run
-        except (Exception, resource_limits.TooLarge):  # The arguments cannot be copied.
-            return []
-        events = run.events if run.error is None else ()
+        run = self._run_if_possible
+        events = run.events if run is not None and run.error is None else ()
         return list(dict.fromkeys(inner_programs.names_in_run(events)))
+
+    @property
+    def _run_if_possible(self) -> EagerRun | None:
+        """The eager run, or None if the arguments cannot be copied."""
+        try:
+            return self.eager_run
+        except (Exception, resource_limits.TooLarge):
+            return None
+
+    @functools.cached_property
+    def may_be_driver(self) -> bool:
+        """Whether the function calls jitted functions without being jitted itself, or might do so.
+
+        Nobody will jit such a function as a whole, for example a training loop. If only a complete
+        run could show whether it calls jitted functions, but the run was not complete, it might.
+        """
+        if self.inner_jits:
+            return True
+        if self.is_jitted or self.trace.program is not None:
+            return False
+        run = self._run_if_possible
+        return run is None or bool(run.stopped_after)
+
+    def missing_evidence(self) -> Iterator[str]:
+        """Yield sentences about what was not examined."""
+        checks = [check for check in self._checks_of_run if check]
+        if self.has_run and self._eager_run.stopped_after and checks:
+            stopped = f"the run of the function was stopped after {self._eager_run.stopped_after}"
+            yield f"{stopped}, so its later part was not examined by {', '.join(checks)}"
+        yield from self.left_out
+        trace = vars(self).get("trace")  # Do not trace now if the audit ran out of time earlier.
+        if trace is not None:
+            yield from trace.log.left_out
 
     def severity_of(self, error: Exception) -> Severity:
         """Return the level of a finding about one of `errors`.
@@ -216,7 +271,7 @@ class FunctionUnderTest:
         functions. The same holds if only settings, such as the fields of a module, are the reason.
         """
         is_in_settings = self.trace.is_strict_in_settings and error is self.trace.strict_error
-        return "note" if is_in_settings or self.inner_jits else "error"
+        return "note" if is_in_settings or self.may_be_driver else "error"
 
     def suppress_effects(self) -> contextlib.AbstractContextManager[Any]:
         """Return a context in which the traced program can run without causing side effects.

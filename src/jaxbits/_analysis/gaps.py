@@ -13,16 +13,21 @@ from jaxbits._analysis.code_location import (
     location_of_function,
 )
 from jaxbits._analysis.finding import Finding
-from jaxbits._analysis.function_under_test import FunctionUnderTest
-from jaxbits._analysis.tracing_errors import error_signature, is_same_error, readable_message
+from jaxbits._analysis.function_under_test import TIME_IS_UP, FunctionUnderTest
+from jaxbits._analysis.tracing_errors import (
+    error_signature,
+    is_about_tracer,
+    is_same_error,
+    readable_message,
+)
 
 CASES: dict[str, str] = {
     "raises": "The function raised an error when the audit called it with these arguments.",
-    "untraced": "The function runs, but JAX cannot trace it as a whole, so the checks that read "
-    "its program saw nothing.",
+    "untraced": "JAX cannot trace the function as a whole, so the checks that read its program "
+    "saw nothing.",
     "partial": "A check failed or skipped something, for example because the arguments, the "
     "program, or the Python state is too large.",
-    "timeout": "The time limit passed before all checks had run.",
+    "timeout": "The time limit passed before the audit was complete.",
 }
 """The cases in which an audit is incomplete, with their meanings.
 
@@ -100,9 +105,7 @@ def find_gaps(
     yield from _errors(target, findings)
     if not target.call_errors:  # Otherwise, the checks that run the function fail, too.
         yield from _failures(target, failures)
-    trace = vars(target).get("trace")  # Do not trace now if the audit ran out of time earlier.
-    left_out = [*target.left_out, *(trace.log.left_out if trace is not None else ())]
-    for message in dict.fromkeys(left_out):
+    for message in dict.fromkeys(target.missing_evidence()):
         yield Gap("partial", message, fix=_ADVICE["partial"])
     if not_run:
         message = f"not run, because the limit of {limit:g} s was reached: {', '.join(not_run)}"
@@ -123,7 +126,11 @@ def _failures(
 
 
 def _errors(target: FunctionUnderTest, findings: Sequence[Finding]) -> Iterator[Gap]:
-    """Yield a gap if the function raised an error, or else if it could not be traced."""
+    """Yield a gap if the function raised an error, or else if it could not be traced.
+
+    If it could not be traced, and no complete run shows whether a call of the function raises the
+    same error, only an error about a tracer proves that tracing is the reason.
+    """
     if target.call_errors:
         call, error = min(target.call_errors, key=lambda pair: pair[0])
         which = f" for call {call} of {len(target.calls)}" if len(target.calls) > 1 else ""
@@ -132,8 +139,20 @@ def _errors(target: FunctionUnderTest, findings: Sequence[Finding]) -> Iterator[
         return
     trace = vars(target).get("trace")
     if trace is not None and trace.error is not None:
-        message = "JAX cannot trace the function, so the checks of its program saw nothing"
-        yield _gap("untraced", message, target, trace.error, findings, trace.escaped_at)
+        why, place = target.not_confirmed, trace.escaped_at
+        case = "timeout" if why == TIME_IS_UP else "partial"
+        if not why or is_about_tracer(trace.error):
+            message = "JAX cannot trace the function, so the checks of its program saw nothing"
+            yield _gap("untraced", message, target, trace.error, findings, place)
+            if why:
+                message = f"whether the function raises an error is unknown, because {why}"
+                yield Gap(case, message, fix=_ADVICE[case])
+        else:
+            message = (
+                "tracing raised an error, and whether the function itself raises it is unknown, "
+                f"because {why}"
+            )
+            yield _gap(case, message, target, trace.error, findings, place)
 
 
 def _gap(
@@ -145,7 +164,9 @@ def _gap(
     place: CodeLocation | None = None,
 ) -> Gap:
     signature, fix = error_signature(error), _ADVICE[case]
-    if case == "untraced" and (names := target.inner_jits):
+    # Do not run the function now if the audit ran out of time earlier.
+    names = target.inner_jits if case == "untraced" and target.has_run else ()
+    if names:
         fix = f"audit {' and '.join(f'`{name}`' for name in names[:3])}, which it jits, separately"
     explaining = [f for f in findings if f.explains and is_same_error(f.explains, signature)]
     if explaining:

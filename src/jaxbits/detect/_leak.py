@@ -81,4 +81,4 @@ def _outlives_call(target: FunctionUnderTest, change: StateChange) -> bool:
     value that belongs to the trace of an inner transformation is a tracer then, too.
     """
     outermost = target.trace.outermost
-    return not target.inner_jits or any(trace is not outermost for trace in change.traces)
+    return not target.may_be_driver or any(trace is not outermost for trace in change.traces)

@@ -111,7 +111,7 @@ def _changes_program(
     finally:
         reference.set(value)
     # Nothing compiles a function that calls jitted functions, so only their programs can be stale.
-    return not target.inner_jits or keeps_old_program(target.retrace, reference, changed)
+    return not target.may_be_driver or keeps_old_program(target.retrace, reference, changed)
 
 
 def _fix(target: FunctionUnderTest, reference: Reference) -> str:
