@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 
 from jaxbits._analysis import resource_limits
-from jaxbits._analysis.copying import copy_tree
+from jaxbits._analysis.copying import NotCopied, copy_tree
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 
 
@@ -34,9 +34,13 @@ def confirm_call(target: FunctionUnderTest, has_failed_check: bool = False) -> N
                 resource_limits.wait_for(run.output)
                 jax.effects_barrier()
         except Exception as error:
-            target.call_errors.append((1, error))
-    stopped = run.stopped_after
-    target.not_confirmed = f"its run was stopped after {stopped}" if stopped else ""
+            target.add_call_error(1, error)
+    if run.stopped_after:
+        target.not_confirmed = f"its run was stopped after {run.stopped_after}"
+    elif isinstance(run.error, NotCopied):
+        target.not_confirmed = str(run.error)
+    else:
+        target.not_confirmed = ""
 
 
 def record_error_of_jitted(target: FunctionUnderTest) -> None:
@@ -65,6 +69,6 @@ def confirm_later_call(target: FunctionUnderTest, number: int) -> None:
         try:
             resource_limits.wait_for(target.function(*args, **kwargs))
         except Exception as error:
-            target.call_errors.append((number, error))
+            target.add_call_error(number, error)
             return
     target.left_out.append(f"traces were not counted, because call {number} cannot be traced")

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jaxbits._analysis import inner_programs, jaxpr_utils, nonfinite_probes, resource_limits
 from jaxbits._analysis.eager_run import EagerRun, run_eagerly
 from jaxbits._analysis.finding import Severity
+from jaxbits._analysis.function_argument import check_function
 from jaxbits._analysis.inner_limits import LIMITS
 from jaxbits._analysis.instrumented_run import InstrumentedRun
 from jaxbits._analysis.key_dataflow import find_key_uses
 from jaxbits._analysis.key_values import KeyUse
+from jaxbits._analysis.missing_evidence import MissingEvidence
 from jaxbits._analysis.probes import Plan, Probe, Site
 from jaxbits._analysis.python_state import reachable_state
 from jaxbits._analysis.python_state.call_monitor import CallLog, sandbox
@@ -22,24 +23,8 @@ from jaxbits._analysis.repeated_calls import changing_arrays, log_repeated_call
 from jaxbits._analysis.trace import Trace, trace_function
 from jaxbits._analysis.wrapped_call import is_user_wrapper
 
-TIME_IS_UP = "the time limit was reached"
-"""Why it is unknown whether a call raises an error, unless the call shows it or cannot be made."""
 
-
-def _check_function(function: Any) -> None:
-    """Raise TypeError if an object is neither a plain function nor a callable that acts as one."""
-    if not callable(function):
-        raise TypeError(f"fn must be a function, got {type(function).__name__}")
-    inner = function if isinstance(function, functools.partial) else inspect.unwrap(function)
-    if not inspect.isroutine(inner) and not isinstance(inner, (type, functools.partial)):
-        inner = getattr(inner, "__call__", inner)  # noqa: B004 - the method itself is needed
-    if inspect.isgeneratorfunction(inner):
-        raise TypeError("fn must return its results, got a generator function")
-    if inspect.iscoroutinefunction(inner) or inspect.isasyncgenfunction(inner):
-        raise TypeError("fn must be a plain function, got an async function")
-
-
-class FunctionUnderTest:
+class FunctionUnderTest(MissingEvidence):
     """A function and its arguments, with evidence that is collected only when it is first needed.
 
     Attributes:
@@ -50,13 +35,6 @@ class FunctionUnderTest:
         carry: The position or name of the argument that holds a loop's state, or None.
         default_carry: What the check `carry` assumes if `carry` is None.
         probes: The probes of the instrumented run.
-        left_out: Notes on what was not examined and why.
-        call_errors: The errors that calls of the function raised, each with the number of the call
-            among `calls`, counted from 1.
-        run_error: The exception that the instrumented run raised, if any.
-        check: The name of the check that is running, or "".
-        not_confirmed: Why it is unknown whether a call of the function raises an error, or "" if
-            this is known.
     """
 
     def __init__(
@@ -68,16 +46,11 @@ class FunctionUnderTest:
         carry: int | str | None = None,
         probes: Sequence[Probe] = (),
     ) -> None:
-        _check_function(function)
+        super().__init__()
+        check_function(function)
         self.carry = carry
         self.default_carry: int | None = None
         self.probes = probes
-        self.left_out: list[str] = []
-        self.call_errors: list[tuple[int, Exception]] = []
-        self.run_error: Exception | None = None
-        self.check = ""
-        self.not_confirmed = TIME_IS_UP
-        self._checks_of_run: dict[str, None] = {}
         self.calls = [tuple(call) for call in calls or ()]
         self.function, self.kwargs = function, dict(kwargs or {})
         self.args = tuple(args) or (self.calls[0] if self.calls else ())
@@ -98,7 +71,7 @@ class FunctionUnderTest:
                 seen.add((reference.kind, id(reference.holder), reference.key))
                 found.append(reference)
         if found.unread:
-            self.left_out.append(
+            self.left_out_state.append(
                 f"state that {found.unread} more of your functions may use was not examined"
             )
         return found
@@ -126,20 +99,21 @@ class FunctionUnderTest:
     @property
     def eager_run(self) -> EagerRun:
         """The record of one call to the function without `jit`, including its device events."""
-        self._checks_of_run[self.check] = None
+        self.checks_of_run[self.check] = None
         return self._eager_run
 
     @property
-    def has_run(self) -> bool:
-        """Whether the audit has called the function without `jit`."""
-        return "_eager_run" in vars(self)
+    def finished_run(self) -> EagerRun | None:
+        """The eager run, or None if nothing has needed it so far."""
+        run: EagerRun | None = vars(self).get("_eager_run")
+        return run
 
     @functools.cached_property
     def _eager_run(self) -> EagerRun:
         args = self.calls[0] if self.calls else self.args
         run = run_eagerly(self.function, args, self.kwargs, self.references)
         if run.error is not None:
-            self.call_errors.append((1, run.error))
+            self.add_call_error(1, run.error)
         if not run.can_intercept:
             self.left_out.append("what runs on the device cannot be seen in this version of JAX")
         return run
@@ -252,17 +226,6 @@ class FunctionUnderTest:
             return False
         run = self._run_if_possible
         return run is None or bool(run.stopped_after)
-
-    def missing_evidence(self) -> Iterator[str]:
-        """Yield sentences about what was not examined."""
-        checks = [check for check in self._checks_of_run if check]
-        if self.has_run and self._eager_run.stopped_after and checks:
-            stopped = f"the run of the function was stopped after {self._eager_run.stopped_after}"
-            yield f"{stopped}, so its later part was not examined by {', '.join(checks)}"
-        yield from self.left_out
-        trace = vars(self).get("trace")  # Do not trace now if the audit ran out of time earlier.
-        if trace is not None:
-            yield from trace.log.left_out
 
     def severity_of(self, error: Exception) -> Severity:
         """Return the level of a finding about one of `errors`.

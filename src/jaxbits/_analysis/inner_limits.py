@@ -32,7 +32,7 @@ class InnerLimits:
     gradient_seconds: float = 5.0
     loop_iterations: int = 100_000
     instrumented_equations: int = 100_000
-    conversions: int = 5_000
+    conversions: int = 2_000
     wide_values: int = 1_000
 
 

@@ -27,7 +27,7 @@ _CONVERSION_FIX = "keep it an array: leave out the conversion, or convert it out
 _CONVERSIONS = frozenset({"float", "int", "complex", "item", "tolist"})
 
 
-@detector
+@detector(reads=["log"])
 def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find Python branches and loops on traced values, and arguments that are not arrays.
 

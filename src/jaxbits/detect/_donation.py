@@ -23,7 +23,7 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 _FIX = "use what the function returns, pass a copy, or do not donate"
 
 
-@detector(needs="calls")
+@detector(needs="calls", reads=["state"])
 def donation(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find donated arrays that are used again, and donations that have no effect.
 

@@ -18,7 +18,7 @@ _RETURN = "return it (`has_aux=True` for `jax.grad`, the carry or the outputs of
 _CACHED = "cache NumPy arrays, or compute the table outside the function"
 
 
-@detector
+@detector(reads=["log", "state"])
 def leak(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find traced values that a function stores where they outlive the trace.
 

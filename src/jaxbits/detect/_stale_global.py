@@ -28,7 +28,7 @@ for them."""
 _STATIC_TYPES = (bool, int, float, complex, str, bytes, tuple, enum.Enum, type, type(None))
 
 
-@detector(needs="calls")
+@detector(needs="calls", reads=["program", "state"])
 def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find globals and attributes whose values are baked into the compiled program.
 

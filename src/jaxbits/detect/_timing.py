@@ -25,7 +25,7 @@ _CREATORS_WORDS = (
 _CREATORS = frozenset(_CREATORS_WORDS.split())
 
 
-@detector(needs="calls")
+@detector(needs="calls", reads=[])
 def timing(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find measured durations that end before the device has finished.
 

@@ -64,7 +64,7 @@ _READS = {
 }
 
 
-@detector(needs="calls")
+@detector(needs="calls", reads=[])
 def transfer(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find hidden transfers of values between host and device.
 
