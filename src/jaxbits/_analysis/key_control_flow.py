@@ -4,21 +4,39 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
+
+from jax.extend.core import ClosedJaxpr
 
 from jaxbits import _jax_compat
 from jaxbits._analysis.code_location import CodeLocation
 from jaxbits._analysis.key_values import KeyUse, Value, choose_uses
 from jaxbits._analysis.known_integers import count_iterations
 
-if TYPE_CHECKING:
-    from jaxbits._analysis.key_dataflow import KeyFlow
+
+class Flow(Protocol):
+    """The analysis of a whole program, which `KeyFlow` implements."""
+
+    uses: list[KeyUse]
+
+    def next_number(self) -> int:
+        """Return a number that the analysis has not used yet."""
+
+    def new_value(
+        self, from_input: bool, *varies: frozenset[int], sources: Iterable[Value] = ()
+    ) -> Value:
+        """Return a value that differs from all others."""
+
+    def run(
+        self, program: ClosedJaxpr, inputs: Sequence[Value], call: CodeLocation | None
+    ) -> list[Value]:
+        """Analyze a jaxpr, record its uses of keys, and return the values of its results."""
 
 
 def run_branches(
-    flow: KeyFlow, equation: Any, values: list[Value], call: CodeLocation | None
+    flow: Flow, equation: Any, values: list[Value], call: CodeLocation | None
 ) -> list[Value]:
     """Analyze all branches, and keep each key's uses from the branch that uses it most."""
     before, most = flow.uses, dict[Hashable, list[KeyUse]]()
@@ -45,7 +63,7 @@ def run_branches(
 
 
 def run_loop(
-    flow: KeyFlow, equation: Any, values: list[Value], call: CodeLocation | None
+    flow: Flow, equation: Any, values: list[Value], call: CodeLocation | None
 ) -> list[Value]:
     """Analyze a loop's body repeatedly until it is clear which carried values change."""
     params = equation.params
@@ -96,6 +114,6 @@ def run_loop(
     return results
 
 
-def _changing(flow: KeyFlow, value: Value, loop: frozenset[int]) -> Value:
+def _changing(flow: Flow, value: Value, loop: frozenset[int]) -> Value:
     """Return a value that a loop computes from another one, differently in each iteration."""
     return flow.new_value(value.from_input, value.varies, loop, sources=[value])
