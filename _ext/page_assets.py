@@ -17,6 +17,7 @@ ONLY_ON = {
     "finder.js": {"reference/errors"},
     "notice-filter.js": {"reference/silent-failures"},
     "reference.css": {
+        "reference/behaviour-by-version",
         "reference/errors",
         "reference/silent-failures",
         "reference/detectors",

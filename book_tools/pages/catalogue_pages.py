@@ -52,15 +52,38 @@ def group_by_task(bits: Iterable[SharpBit]) -> list[ErrorGroup]:
     return [ErrorGroup(title, listed) for title, listed in found.items() if listed]
 
 
-def index_by_class(bits: Iterable[SharpBit]) -> dict[str, list[tuple[str, str]]]:
-    """Return each error class with its messages and the ids of their sharp bits, sorted."""
+@dataclass(frozen=True)
+class IndexEntry:
+    """A message in the index by class.
+
+    Attributes:
+        text: The message.
+        id: The id of its sharp bit.
+        title: The title of the sharp bit if another one in the same class has the same message, and
+            otherwise an empty string.
+    """
+
+    text: str
+    id: str
+    title: str
+
+
+def index_by_class(bits: Iterable[SharpBit]) -> dict[str, list[IndexEntry]]:
+    """Return each error class with its messages, sorted."""
     found: dict[str, list[tuple[str, str]]] = {}
+    titles = {}
     for bit in bits:
+        titles[bit.id] = bit.title
         for error, text in sorted_messages(bit):
             found.setdefault(error, []).append((text, bit.id))
-    return {
-        error: sorted(found[error], key=_alphabetically) for error in sorted(found, key=str.lower)
-    }
+    index = {}
+    for error in sorted(found, key=str.lower):
+        times = Counter(text for text, _ in found[error])
+        index[error] = [
+            IndexEntry(text, id, titles[id] if times[text] > 1 else "")
+            for text, id in sorted(found[error], key=_alphabetically)
+        ]
+    return index
 
 
 def has_guard(bit: SharpBit) -> bool:

@@ -41,8 +41,8 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
     or a configuration that is bound only once, or an attribute that is set only once. The detector
     tries at most 24 names. If the program is large, it tries fewer of those that show no sign of
     changing. It suggests passing a value as an argument only if `jax.jit` accepts that. If the
-    function is not jitted but calls jitted functions, only the values that those functions keep
-    count. It cannot see what another module changes. JAX has no switch for this.
+    function is not jitted but calls jitted functions, the detector considers only the values that
+    those functions keep. It cannot see what another module changes. JAX has no switch for this.
 
     >>> from jaxbits import detect
     >>> settings = {"rate": 0.1}
