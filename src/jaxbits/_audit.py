@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from jaxbits import detect
 from jaxbits._analysis import audit_arguments, resource_limits
-from jaxbits._analysis.call_errors import confirm_call
+from jaxbits._analysis.call_errors import confirm_call, record_error_of_jitted
 from jaxbits._analysis.detector import EVIDENCE
 from jaxbits._analysis.finding import Finding, merge_duplicates
 from jaxbits._analysis.function_under_test import FunctionUnderTest
@@ -92,6 +92,7 @@ def audit(
                 confirm_call(target, has_failed_check=bool(failures))
     except resource_limits.OutOfTime:
         pass
+    record_error_of_jitted(target)
     not_run = tuple(name for name in selected if name not in seconds)
     merged = merge_duplicates(findings)
     return Report(
@@ -122,11 +123,11 @@ def assert_clean(
     not be clean. To accept this, name the case in `allow`:
 
     - ``"raises"``: The function raised an error when the audit called it with these arguments.
-    - ``"untraced"``: The function runs, but JAX cannot trace it as a whole, so the checks that read
-      its program saw nothing.
+    - ``"untraced"``: JAX cannot trace the function as a whole, so the checks that read its program
+      saw nothing.
     - ``"partial"``: A check failed or skipped something, for example because the arguments, the
       program, or the Python state is too large.
-    - ``"timeout"``: The time limit passed before all checks had run.
+    - ``"timeout"``: The time limit passed before the audit was complete.
 
     If your function has a parameter called `fail`, `allow`, `carry`, `calls`, or `limit`, pass it
     through a lambda: ``assert_clean(lambda x, c: fn(x, carry=c), x, c)``.

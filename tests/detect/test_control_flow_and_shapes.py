@@ -27,13 +27,15 @@ NEEDED_BY_JAX = {
 @pytest.mark.parametrize("name", NEEDED_BY_PYTHON)
 def test_control_flow_reports_values_that_python_needs(name):
     assert len(detect.control_flow(*NEEDED_BY_PYTHON[name])) == 1
-    assert detect.dynamic_shape(*NEEDED_BY_PYTHON[name]) == []
+    with pytest.warns(UserWarning, match="dynamic_shape may have missed something"):
+        assert detect.dynamic_shape(*NEEDED_BY_PYTHON[name]) == []
 
 
 @pytest.mark.parametrize("name", NEEDED_BY_JAX)
 def test_dynamic_shape_reports_values_that_jax_needs(name):
     assert len(detect.dynamic_shape(*NEEDED_BY_JAX[name])) == 1
-    assert detect.control_flow(*NEEDED_BY_JAX[name]) == []
+    with pytest.warns(UserWarning, match="control_flow may have missed something"):
+        assert detect.control_flow(*NEEDED_BY_JAX[name]) == []
 
 
 @pytest.mark.parametrize("method", ["item", "tolist"])
@@ -41,7 +43,9 @@ def test_only_transfer_reports_item_and_tolist(method):
     def reads(a):
         return getattr(a, method)()
 
-    assert detect.control_flow(reads, x) == detect.dynamic_shape(reads, x) == []
+    for check in (detect.control_flow, detect.dynamic_shape):
+        with pytest.warns(UserWarning, match=f"{check.name} may have missed something"):
+            assert check(reads, x) == []
     assert len(detect.transfer(reads, x)) == 1
 
 

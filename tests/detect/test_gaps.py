@@ -16,7 +16,7 @@ import pytest
 import scores
 
 from jaxbits import assert_clean, audit
-from jaxbits._analysis import eager_events, function_under_test, resource_limits
+from jaxbits._analysis import inner_limits, resource_limits
 from jaxbits._analysis.detector import EVIDENCE
 from jaxbits._analysis.finding import LEVELS
 from jaxbits._analysis.gaps import CASES
@@ -186,15 +186,56 @@ def reads_then_raises(x):
     return jnp.no_such_function(x * scale)
 
 
-@pytest.mark.parametrize(
-    ("fn", "case"), [(jax.jit(reads_then_raises), "raises"), (reads_then_raises, "untraced")]
-)
-def test_error_of_jitted_function_does_not_depend_on_time(monkeypatch, fn, case):
-    monkeypatch.setattr(eager_events, "_MAX_SECONDS", -1.0)
-    (gap,) = audit(fn, jnp.ones(3), checks=["key_reuse"]).gaps
-    assert gap.case == case
+@pytest.mark.parametrize("seconds", [60.0, -1.0])
+def test_error_of_jitted_function_does_not_depend_on_time(monkeypatch, seconds):
+    monkeypatch.setattr(inner_limits.LIMITS, "run_seconds", seconds)
+    (gap,) = audit(jax.jit(reads_then_raises), jnp.ones(3), checks=["key_reuse"]).gaps
+    assert gap.case == "raises"
     assert "no_such_function" in gap.error
     assert gap.place.text.startswith("return jnp.no_such_function(")
+
+
+def converts_then_raises(x):
+    if float(x.sum()) > 2:
+        raise ValueError("x is too large")
+    return x
+
+
+def run_out_of_time(*args, **kwargs):
+    raise resource_limits.OutOfTime
+
+
+@pytest.mark.parametrize(
+    ("fn", "complete", "unknown"),
+    [
+        (reads_then_raises, ["raises"], []),
+        (converts_then_raises, ["raises"], ["untraced"]),
+        (branch, ["untraced"], ["untraced"]),
+    ],
+)
+def test_untraced_is_said_only_if_tracing_is_the_reason(monkeypatch, fn, complete, unknown):
+    def gaps():
+        return audit(fn, jnp.ones(3), checks=["key_reuse"]).gaps
+
+    assert [gap.case for gap in gaps()] == complete
+    with monkeypatch.context() as patch:
+        patch.setattr(inner_limits.LIMITS, "run_seconds", -1.0)
+        assert [gap.case for gap in gaps()] == [*unknown, "partial"]
+        assert "unknown, because its run was stopped after -1 s" in gaps()[-1].message
+    with monkeypatch.context() as patch:
+        patch.setattr(resource_limits, "MAX_COPY_BYTES", 1)
+        assert [gap.case for gap in gaps()] == [*unknown, "partial"]
+        assert "unknown, because the arguments take up" in gaps()[-1].message
+    monkeypatch.setattr(sys.modules["jaxbits._audit"], "confirm_call", run_out_of_time)
+    assert [gap.case for gap in gaps()] == [*unknown, "timeout"]
+    assert "unknown, because the time limit was reached" in gaps()[-1].message
+    assert all(gap.error and gap.place for gap in gaps()[: len(unknown) or 1])
+
+
+def test_limit_does_not_hide_that_a_jitted_function_raises(monkeypatch):
+    monkeypatch.setattr(sys.modules["jaxbits._audit"], "confirm_call", run_out_of_time)
+    (gap,) = audit(jax.jit(branch), jnp.ones(3), checks=["key_reuse"]).gaps
+    assert gap.case == "raises"
 
 
 def test_later_call_that_cannot_be_traced_is_partial():
@@ -204,7 +245,7 @@ def test_later_call_that_cannot_be_traced_is_partial():
 
 
 def test_partial_if_values_are_not_examined(monkeypatch):
-    monkeypatch.setattr(function_under_test, "MAX_EQUATIONS", 2)
+    monkeypatch.setattr(inner_limits.LIMITS, "instrumented_equations", 2)
     report = audit(lambda x, i: jnp.sin(x[i]) + jnp.cos(x[i]) * 2, jnp.ones(3), 7)
     assert [gap.case for gap in report.gaps] == ["partial"]
     assert "values were not examined, because the program has" in report.notes[0]

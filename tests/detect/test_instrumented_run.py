@@ -9,7 +9,7 @@ import pytest
 from jax import lax
 
 from jaxbits import audit, detect
-from jaxbits._analysis import instrumented_run
+from jaxbits._analysis import inner_limits
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.instrumented_run import run_instrumented
 from jaxbits._analysis.probes import Measurement, Plan, Probe
@@ -143,7 +143,7 @@ def reads_twice(table, used, masked):
 
 @pytest.mark.parametrize(("seconds", "severities"), [(60.0, ["error", "note"]), (-1.0, [])])
 def test_untested_mask_is_gap_and_not_finding(monkeypatch, seconds, severities):
-    monkeypatch.setattr(instrumented_run, "MAX_SECONDS", seconds)
+    monkeypatch.setattr(inner_limits.LIMITS, "masking_seconds", seconds)
     table, used, masked = jnp.arange(4.0), jnp.array([1, 4]), jnp.array([2, 9])
     report = audit(reads_twice, table, used, masked, checks=["out_of_bounds"])
     assert sorted(finding.severity for finding in report.findings) == severities

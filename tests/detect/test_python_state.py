@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from jaxbits import audit, detect
-from jaxbits._analysis import eager_events
+from jaxbits._analysis import inner_limits
 from jaxbits._analysis.source.rebinding import collect_evidence
 
 
@@ -220,7 +220,7 @@ class Solver:
 
 
 def test_leak_does_not_depend_on_time(monkeypatch):
-    monkeypatch.setattr(eager_events, "_MAX_SECONDS", -1.0)
+    monkeypatch.setattr(inner_limits.LIMITS, "run_seconds", -1.0)
     assert [finding.severity for finding in detect.leak(Solver().ask)] == ["note"]
 
 

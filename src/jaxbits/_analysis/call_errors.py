@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 
 from jaxbits._analysis import resource_limits
-from jaxbits._analysis.copying import copy_tree
+from jaxbits._analysis.copying import NotCopied, copy_tree
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 
 
@@ -26,30 +26,33 @@ def confirm_call(target: FunctionUnderTest, has_failed_check: bool = False) -> N
     try:
         run = target.eager_run
     except (Exception, resource_limits.TooLarge) as reason:  # The arguments cannot be copied.
-        if not _raises_as_traced(target):
-            target.left_out.append(f"the function was not called: {reason}")
+        target.not_confirmed = str(reason)
         return
-    if run.was_stopped:
-        _raises_as_traced(target)
-    if run.error is None and not run.was_stopped:
+    if run.is_complete:
         try:  # An error in a callback arrives only when something waits for the results.
             with target.restore_state():
                 resource_limits.wait_for(run.output)
                 jax.effects_barrier()
         except Exception as error:
-            target.call_errors.append((1, error))
+            target.add_call_error(1, error)
+    if run.stopped_after:
+        target.not_confirmed = f"its run was stopped after {run.stopped_after}"
+    elif isinstance(run.error, NotCopied):
+        target.not_confirmed = str(run.error)
+    else:
+        target.not_confirmed = ""
 
 
-def _raises_as_traced(target: FunctionUnderTest) -> bool:
-    """Record the error of the trace if a call must raise it, and return whether that is the case.
+def record_error_of_jitted(target: FunctionUnderTest) -> None:
+    """Record the error of the trace if the function is jitted and no call has shown the error.
 
     A call of a jitted function traces it, so no run is needed to know that the call fails.
     """
-    error = target.trace.error
-    if error is None or not target.is_jitted:
-        return False
-    target.call_errors.append((1, error))
-    return True
+    trace = vars(target).get("trace")
+    if trace is None or trace.error is None or target.call_errors or not target.not_confirmed:
+        return
+    if target.is_jitted:
+        target.call_errors.append((1, trace.error))
 
 
 def confirm_later_call(target: FunctionUnderTest, number: int) -> None:
@@ -66,6 +69,6 @@ def confirm_later_call(target: FunctionUnderTest, number: int) -> None:
         try:
             resource_limits.wait_for(target.function(*args, **kwargs))
         except Exception as error:
-            target.call_errors.append((number, error))
+            target.add_call_error(number, error)
             return
     target.left_out.append(f"traces were not counted, because call {number} cannot be traced")

@@ -42,7 +42,7 @@ def find_carried_keys(target: FunctionUnderTest) -> Iterator[CarriedKey]:
         return
     program = _jax_compat.remove_dead_code(program)
     flow = KeyFlow()
-    inputs = [flow.new_value(True) for _ in program.jaxpr.invars]
+    inputs = flow.input_values(program)
     outputs = flow.run(program, inputs, None)
     used = {use.key: use for use in reversed(flow.explained_uses()) if use.from_input}
     returned = list(_returned_keys(program, outputs, used, _output_paths(target)))

@@ -16,6 +16,10 @@ from jaxbits._analysis.python_state.iterators import copy_iterator, is_iterator
 PYTHON_NUMBERS = (bool, int, float, complex)
 
 
+class NotCopied(TypeError):
+    """Raised if the user's function advances an iterator that cannot be copied."""
+
+
 def is_array(value: Any) -> bool:
     """Return whether a value is an array or a Python number, which `jax.jit` treats as an array."""
     if isinstance(value, (np.ndarray, np.generic)):
@@ -70,5 +74,5 @@ def copy_leaf(leaf: Any) -> Any:
 
 def _uncopyable_iterator(iterator: Any) -> Iterator[Any]:
     """Return a stand-in for an iterator that cannot be copied. Advancing it raises an error."""
-    raise TypeError(f"a {type(iterator).__name__} cannot be copied, so no check advances it")
+    raise NotCopied(f"a {type(iterator).__name__} cannot be copied, so no check advances it")
     yield

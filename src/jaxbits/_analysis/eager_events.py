@@ -22,9 +22,9 @@ from jax.core import Tracer
 from jaxbits import _jax_compat
 from jaxbits._analysis import resource_limits
 from jaxbits._analysis.code_location import CodeLocation, is_detector_code, is_user_code
+from jaxbits._analysis.inner_limits import LIMITS
 from jaxbits._analysis.source import ast_utils
 
-_MAX_EVENTS, _MAX_SECONDS = 20_000, 10.0
 _CLOCKS = {"time", "perf_counter", "monotonic", "process_time", "thread_time", "clock_gettime"}
 _CLOCKS |= {f"{name}_ns" for name in _CLOCKS}
 # JAX implements array methods in these files, so their frames lie between a conversion and the
@@ -83,7 +83,10 @@ class Event:
 
 
 class EnoughEvents(resource_limits.Stopped):
-    """Raised to end a run that has lasted long enough or recorded enough events."""
+    """Raised to end a run that has lasted long enough or recorded enough events.
+
+    The message says after how many seconds or events the run was stopped.
+    """
 
 
 class EventRecorder:
@@ -106,8 +109,10 @@ class EventRecorder:
         self.events.append(event)
         if time.monotonic() > self._deadline:
             resource_limits.stop()
-        if len(self.events) > _MAX_EVENTS or time.monotonic() - self._start > _MAX_SECONDS:
-            raise EnoughEvents
+        if time.monotonic() - self._start > LIMITS.run_seconds:
+            raise EnoughEvents(f"{LIMITS.run_seconds:g} s")
+        if len(self.events) > LIMITS.run_events:
+            raise EnoughEvents(f"{LIMITS.run_events} events")
 
     def record_dispatch(
         self, program: Any, inputs: Sequence[Any], outputs: Sequence[Any], donated: Sequence[bool]

@@ -36,7 +36,8 @@ class EagerRun:
         changes: The Python state that changed.
         error: The exception that the function raised, if any.
         can_intercept: Whether dispatches can be intercepted in this version of JAX.
-        was_stopped: Whether the run was stopped early.
+        stopped_after: After how many seconds or events the run was stopped, such as "10 s", or ""
+            if it was not stopped.
     """
 
     events: list[Event] = field(default_factory=list)
@@ -46,7 +47,12 @@ class EagerRun:
     changes: list[StateChange] = field(default_factory=list)
     error: Exception | None = None
     can_intercept: bool = True
-    was_stopped: bool = False
+    stopped_after: str = ""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the function returned."""
+        return self.error is None and not self.stopped_after
 
 
 def run_eagerly(
@@ -81,8 +87,8 @@ def run_eagerly(
                 run.output = function(*args, **kwargs)
         except Exception as error:  # The events before the error are still evidence.
             run.error = error
-        except EnoughEvents:
-            run.was_stopped = True
+        except EnoughEvents as reason:
+            run.stopped_after = str(reason)
         finally:
             sys.setprofile(outer_hook)
         run.held = frozenset(_held_arrays(_reachable(references, initial)))

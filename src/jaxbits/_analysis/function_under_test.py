@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jaxbits._analysis import inner_programs, jaxpr_utils, nonfinite_probes, resource_limits
 from jaxbits._analysis.eager_run import EagerRun, run_eagerly
 from jaxbits._analysis.finding import Severity
-from jaxbits._analysis.instrumented_run import MAX_EQUATIONS, InstrumentedRun
+from jaxbits._analysis.function_argument import check_function
+from jaxbits._analysis.inner_limits import LIMITS
+from jaxbits._analysis.instrumented_run import InstrumentedRun
 from jaxbits._analysis.key_dataflow import find_key_uses
 from jaxbits._analysis.key_values import KeyUse
+from jaxbits._analysis.missing_evidence import MissingEvidence
 from jaxbits._analysis.probes import Plan, Probe, Site
 from jaxbits._analysis.python_state import reachable_state
 from jaxbits._analysis.python_state.call_monitor import CallLog, sandbox
@@ -22,20 +24,7 @@ from jaxbits._analysis.trace import Trace, trace_function
 from jaxbits._analysis.wrapped_call import is_user_wrapper
 
 
-def _check_function(function: Any) -> None:
-    """Raise TypeError if an object is neither a plain function nor a callable that acts as one."""
-    if not callable(function):
-        raise TypeError(f"fn must be a function, got {type(function).__name__}")
-    inner = function if isinstance(function, functools.partial) else inspect.unwrap(function)
-    if not inspect.isroutine(inner) and not isinstance(inner, (type, functools.partial)):
-        inner = getattr(inner, "__call__", inner)  # noqa: B004 - the method itself is needed
-    if inspect.isgeneratorfunction(inner):
-        raise TypeError("fn must return its results, got a generator function")
-    if inspect.iscoroutinefunction(inner) or inspect.isasyncgenfunction(inner):
-        raise TypeError("fn must be a plain function, got an async function")
-
-
-class FunctionUnderTest:
+class FunctionUnderTest(MissingEvidence):
     """A function and its arguments, with evidence that is collected only when it is first needed.
 
     Attributes:
@@ -46,10 +35,6 @@ class FunctionUnderTest:
         carry: The position or name of the argument that holds a loop's state, or None.
         default_carry: What the check `carry` assumes if `carry` is None.
         probes: The probes of the instrumented run.
-        left_out: Notes on what was not examined and why.
-        call_errors: The errors that calls of the function raised, each with the number of the call
-            among `calls`, counted from 1.
-        run_error: The exception that the instrumented run raised, if any.
     """
 
     def __init__(
@@ -61,13 +46,11 @@ class FunctionUnderTest:
         carry: int | str | None = None,
         probes: Sequence[Probe] = (),
     ) -> None:
-        _check_function(function)
+        super().__init__()
+        check_function(function)
         self.carry = carry
         self.default_carry: int | None = None
         self.probes = probes
-        self.left_out: list[str] = []
-        self.call_errors: list[tuple[int, Exception]] = []
-        self.run_error: Exception | None = None
         self.calls = [tuple(call) for call in calls or ()]
         self.function, self.kwargs = function, dict(kwargs or {})
         self.args = tuple(args) or (self.calls[0] if self.calls else ())
@@ -88,7 +71,7 @@ class FunctionUnderTest:
                 seen.add((reference.kind, id(reference.holder), reference.key))
                 found.append(reference)
         if found.unread:
-            self.left_out.append(
+            self.left_out_state.append(
                 f"state that {found.unread} more of your functions may use was not examined"
             )
         return found
@@ -110,16 +93,27 @@ class FunctionUnderTest:
 
     @functools.cached_property
     def every_call(self) -> CallLog:
-        """What the function itself does on every call if it has `inner_jits`, or else nothing."""
-        return log_repeated_call(self.retrace) if self.inner_jits else CallLog()
+        """What the function itself does on every call if it may be a driver, or else nothing."""
+        return log_repeated_call(self.retrace) if self.may_be_driver else CallLog()
 
-    @functools.cached_property
+    @property
     def eager_run(self) -> EagerRun:
         """The record of one call to the function without `jit`, including its device events."""
+        self.checks_of_run[self.check] = None
+        return self._eager_run
+
+    @property
+    def finished_run(self) -> EagerRun | None:
+        """The eager run, or None if nothing has needed it so far."""
+        run: EagerRun | None = vars(self).get("_eager_run")
+        return run
+
+    @functools.cached_property
+    def _eager_run(self) -> EagerRun:
         args = self.calls[0] if self.calls else self.args
         run = run_eagerly(self.function, args, self.kwargs, self.references)
         if run.error is not None:
-            self.call_errors.append((1, run.error))
+            self.add_call_error(1, run.error)
         if not run.can_intercept:
             self.left_out.append("what runs on the device cannot be seen in this version of JAX")
         return run
@@ -131,7 +125,7 @@ class FunctionUnderTest:
         if program is None:
             return None
         plan = Plan(program, self.probes)
-        if plan.size > MAX_EQUATIONS:
+        if plan.size > LIMITS.instrumented_equations:
             self.left_out.append(
                 f"values were not examined, because the program has {plan.size} equations"
             )
@@ -156,8 +150,8 @@ class FunctionUnderTest:
             if run is not None and site.number in run.untested_sites:
                 place = f" at {site.location}" if site.location else ""
                 self.left_out.append(
-                    f"whether the bad values{place} reach the results was not tested, because the "
-                    "program is too slow"
+                    f"whether the bad values{place} reach the results was not tested, because that "
+                    "would take too long"
                 )
                 continue
             yield site, is_masked
@@ -169,20 +163,27 @@ class FunctionUnderTest:
         if run is None or program is None or not run.has_computed_nonfinite:
             return []
         plan = Plan(program, (nonfinite_probes.NAN_PROBE, nonfinite_probes.INF_PROBE))
-        if plan.size > MAX_EQUATIONS // 10:
+        if plan.size > LIMITS.instrumented_equations // 10:
             self.left_out.append(
                 "the origin of NaN was not determined, because the program is too long"
             )
             return []
         inputs = self.trace.inputs
-        return InstrumentedRun(program, inputs, plan, self.suppress_effects).first_offenders
+        origins = InstrumentedRun(program, inputs, plan, self.suppress_effects)
+        found = origins.first_offenders
+        if origins.untested_sites:
+            self.left_out.append(
+                "the origin of NaN was not determined completely, because that would take too long"
+            )
+        return found
 
     @functools.cached_property
     def key_uses(self) -> list[KeyUse]:
         """The uses of PRNG keys in the traced program."""
         if self.trace.program is None:
             return []
-        return find_key_uses(self.trace.program, changing_arrays(self.every_call))
+        varying = changing_arrays(self.every_call)
+        return find_key_uses(self.trace.program, varying, self.trace.inputs)
 
     @property
     def errors(self) -> list[Exception]:
@@ -194,19 +195,37 @@ class FunctionUnderTest:
     def inner_jits(self) -> list[str]:
         """The names of the jitted functions that the function calls without being jitted itself.
 
-        Nobody will jit such a function as a whole, for example a training loop. The list is empty
-        if the function raises an error when the audit calls it.
+        The list is empty if the function raises an error when the audit calls it.
         """
         if self.is_jitted:
             return []
         if self.trace.program is not None:
             return list(dict.fromkeys(inner_programs.names_in_program(self.trace.program)))
-        try:
-            run = self.eager_run
-        except (Exception, resource_limits.TooLarge):  # The arguments cannot be copied.
-            return []
-        events = run.events if run.error is None else ()
+        run = self._run_if_possible
+        events = run.events if run is not None and run.error is None else ()
         return list(dict.fromkeys(inner_programs.names_in_run(events)))
+
+    @property
+    def _run_if_possible(self) -> EagerRun | None:
+        """The eager run, or None if the arguments cannot be copied."""
+        try:
+            return self.eager_run
+        except (Exception, resource_limits.TooLarge):
+            return None
+
+    @functools.cached_property
+    def may_be_driver(self) -> bool:
+        """Whether the function calls jitted functions without being jitted itself, or might do so.
+
+        Nobody will jit such a function as a whole, for example a training loop. If only a complete
+        run could show whether it calls jitted functions, but the run was not complete, it might.
+        """
+        if self.inner_jits:
+            return True
+        if self.is_jitted or self.trace.program is not None:
+            return False
+        run = self._run_if_possible
+        return run is None or bool(run.stopped_after)
 
     def severity_of(self, error: Exception) -> Severity:
         """Return the level of a finding about one of `errors`.
@@ -215,7 +234,7 @@ class FunctionUnderTest:
         functions. The same holds if only settings, such as the fields of a module, are the reason.
         """
         is_in_settings = self.trace.is_strict_in_settings and error is self.trace.strict_error
-        return "note" if is_in_settings or self.inner_jits else "error"
+        return "note" if is_in_settings or self.may_be_driver else "error"
 
     def suppress_effects(self) -> contextlib.AbstractContextManager[Any]:
         """Return a context in which the traced program can run without causing side effects.

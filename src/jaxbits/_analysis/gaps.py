@@ -14,15 +14,21 @@ from jaxbits._analysis.code_location import (
 )
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
-from jaxbits._analysis.tracing_errors import error_signature, is_same_error, readable_message
+from jaxbits._analysis.missing_evidence import TIME_IS_UP
+from jaxbits._analysis.tracing_errors import (
+    error_signature,
+    is_about_tracer,
+    is_same_error,
+    readable_message,
+)
 
 CASES: dict[str, str] = {
     "raises": "The function raised an error when the audit called it with these arguments.",
-    "untraced": "The function runs, but JAX cannot trace it as a whole, so the checks that read "
-    "its program saw nothing.",
+    "untraced": "JAX cannot trace the function as a whole, so the checks that read its program "
+    "saw nothing.",
     "partial": "A check failed or skipped something, for example because the arguments, the "
     "program, or the Python state is too large.",
-    "timeout": "The time limit passed before all checks had run.",
+    "timeout": "The time limit passed before the audit was complete.",
 }
 """The cases in which an audit is incomplete, with their meanings.
 
@@ -97,33 +103,59 @@ def find_gaps(
         not_run: The checks that did not run in time.
         limit: The time limit in seconds.
     """
-    yield from _errors(target, findings)
-    if not target.call_errors:  # Otherwise, the checks that run the function fail, too.
-        yield from _failures(target, failures)
-    trace = vars(target).get("trace")  # Do not trace now if the audit ran out of time earlier.
-    left_out = [*target.left_out, *(trace.log.left_out if trace is not None else ())]
-    for message in dict.fromkeys(left_out):
-        yield Gap("partial", message, fix=_ADVICE["partial"])
+    yield from find_error_gaps(target, findings)
+    yield from find_partial_gaps(target, failures)
     if not_run:
         message = f"not run, because the limit of {limit:g} s was reached: {', '.join(not_run)}"
         yield Gap("timeout", message, fix=_ADVICE["timeout"])
 
 
-def _failures(
-    target: FunctionUnderTest, failures: Sequence[tuple[str, BaseException]]
+def find_partial_gaps(
+    target: FunctionUnderTest,
+    failures: Sequence[tuple[str, BaseException]] = (),
+    has_state: bool = True,
 ) -> Iterator[Gap]:
-    """Yield a gap if the traced program could not run, and one for each check that failed."""
-    if target.run_error is not None:
+    """Yield a gap for each check that failed, and one for each part that was not examined.
+
+    Args:
+        target: The function that was audited.
+        failures: The checks that failed themselves, with their errors.
+        has_state: Whether to include what is missing about Python state.
+    """
+    # If the function raises an error, the checks that run it fail, too.
+    if target.run_error is not None and not target.call_errors:
         error = _message(target.run_error, target)
         yield Gap("partial", "values were not examined", error, fix=_ADVICE["partial"])
-    for check, failure in failures:
+    for check, failure in failures if not target.call_errors else ():
         error = _message(failure, target)
         fix = f"report this error of the check, or skip the check with `allow=[{check!r}]`"
         yield Gap("partial", f"{check} failed", error, fix=fix)
+    for message in dict.fromkeys(_missing_evidence(target, has_state)):
+        yield Gap("partial", message, fix=_ADVICE["partial"])
 
 
-def _errors(target: FunctionUnderTest, findings: Sequence[Finding]) -> Iterator[Gap]:
-    """Yield a gap if the function raised an error, or else if it could not be traced."""
+def _missing_evidence(target: FunctionUnderTest, has_state: bool) -> Iterator[str]:
+    run, checks = target.finished_run, [check for check in target.checks_of_run if check]
+    if run is not None and run.stopped_after and checks:
+        stopped = f"the run of the function was stopped after {run.stopped_after}"
+        yield f"{stopped}, so its later part was not examined by {', '.join(checks)}"
+    yield from target.left_out
+    if has_state:
+        yield from target.left_out_state
+        trace = vars(target).get("trace")  # Do not trace now if the audit ran out of time earlier.
+        yield from () if trace is None else trace.log.left_out
+
+
+def find_error_gaps(target: FunctionUnderTest, findings: Sequence[Finding]) -> Iterator[Gap]:
+    """Yield a gap if the function raised an error, or else if it could not be traced.
+
+    If it could not be traced, and no complete run shows whether a call of the function raises the
+    same error, only an error about a tracer proves that tracing is the reason.
+
+    Args:
+        target: The function that was audited.
+        findings: What the checks found. They may explain the error.
+    """
     if target.call_errors:
         call, error = min(target.call_errors, key=lambda pair: pair[0])
         which = f" for call {call} of {len(target.calls)}" if len(target.calls) > 1 else ""
@@ -132,8 +164,20 @@ def _errors(target: FunctionUnderTest, findings: Sequence[Finding]) -> Iterator[
         return
     trace = vars(target).get("trace")
     if trace is not None and trace.error is not None:
-        message = "JAX cannot trace the function, so the checks of its program saw nothing"
-        yield _gap("untraced", message, target, trace.error, findings, trace.escaped_at)
+        why, place = target.not_confirmed, trace.escaped_at
+        case = "timeout" if why == TIME_IS_UP else "partial"
+        if not why or is_about_tracer(trace.error):
+            message = "JAX cannot trace the function, so the checks of its program saw nothing"
+            yield _gap("untraced", message, target, trace.error, findings, place)
+            if why:
+                message = f"whether the function raises an error is unknown, because {why}"
+                yield Gap(case, message, fix=_ADVICE[case])
+        else:
+            message = (
+                "tracing raised an error, and whether the function itself raises it is unknown, "
+                f"because {why}"
+            )
+            yield _gap(case, message, target, trace.error, findings, place)
 
 
 def _gap(
@@ -144,10 +188,12 @@ def _gap(
     findings: Sequence[Finding],
     place: CodeLocation | None = None,
 ) -> Gap:
-    signature, fix = error_signature(error), _ADVICE[case]
-    if case == "untraced" and (names := target.inner_jits):
+    fix = _ADVICE[case]
+    # Do not run the function now if the audit ran out of time earlier.
+    names = target.inner_jits if case == "untraced" and target.finished_run else ()
+    if names:
         fix = f"audit {' and '.join(f'`{name}`' for name in names[:3])}, which it jits, separately"
-    explaining = [f for f in findings if f.explains and is_same_error(f.explains, signature)]
+    explaining = find_explanations(error, findings)
     if explaining:
         is_advised = case == "raises" or fix == _ADVICE[case]
         fix = f"see {explaining[0].check} below" + ("" if is_advised else f", or {fix}")
@@ -160,6 +206,12 @@ def _gap(
         place = start if start and is_user_code(start.file) else None
     text = _message(error, target)
     return Gap(case, message, text, place, fix)
+
+
+def find_explanations(error: BaseException, findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings that explain an error of the function."""
+    signature = error_signature(error)
+    return [f for f in findings if f.explains and is_same_error(f.explains, signature)]
 
 
 def _message(error: BaseException, target: FunctionUnderTest) -> str:

@@ -24,12 +24,11 @@ from jax.extend.core import ClosedJaxpr
 
 from jaxbits._analysis import jaxpr_utils, resource_limits
 from jaxbits._analysis.call_context import CallContext
+from jaxbits._analysis.inner_limits import LIMITS
 from jaxbits._analysis.jaxpr_interpreter import Interpreter
 from jaxbits._analysis.measurement_sums import flagged_sites
 from jaxbits._analysis.probes import Plan, Probe, Site
 from jaxbits._analysis.quick_compilation import jit_quickly
-
-MAX_EQUATIONS, MAX_SECONDS = 100_000, 5.0
 
 
 class InstrumentedRun:
@@ -115,17 +114,22 @@ class InstrumentedRun:
     def first_offenders(self) -> list[Site]:
         """The sites where replacing the bad values changes the results.
 
-        If no single replacement changes them, the result contains all sites with bad values.
+        If no single replacement changes them, the result contains all sites with bad values. Sites
+        for which there was no time to find that out are left out.
         """
         excluded = self._find_masked(self.sites) | self.untested_sites
-        return [s for s in self.sites if s.number not in excluded] or self.sites
+        found = [s for s in self.sites if s.number not in excluded]
+        return found if found or self.untested_sites else self.sites
 
     def _find_masked(self, sites: Sequence[Site]) -> set[int]:
+        if self._reaches_loop_limit:
+            self.untested_sites |= {site.number for site in sites}
+            return set()
         if self._has_same_outputs(sites):
             return {site.number for site in sites}
         start, found = time.perf_counter(), set()
         for site in sites if len(sites) > 1 else ():
-            if time.perf_counter() - start > MAX_SECONDS:
+            if time.perf_counter() - start > LIMITS.masking_seconds:
                 self.untested_sites.add(site.number)
             elif self._has_same_outputs([site]):
                 found.add(site.number)
@@ -135,14 +139,23 @@ class InstrumentedRun:
         return _equal(self._uncorrupted_run[0], self._run_corrupted(corrupted)[0])
 
     @functools.cached_property
+    def _reaches_loop_limit(self) -> bool:
+        """Whether the limit on loops, which holds for corrupted runs, changes the results."""
+        equations = jaxpr_utils.all_equations(self.program)
+        if not any(equation.primitive.name == "while" for equation in equations):
+            return False
+        limited = self._run_corrupted([], limits_loops=True)
+        return not _equal(self._uncorrupted_run[0], limited[0])
+
+    @functools.cached_property
     def _uncorrupted_run(self) -> Any:
         # The first program may round differently, so compare only results of the second one.
         return self._run_corrupted([])
 
-    def _run_corrupted(self, sites: Sequence[Site]) -> Any:
+    def _run_corrupted(self, sites: Sequence[Site], limits_loops: bool = False) -> Any:
         """Return the results of the second run with bad values corrupted, and its measurements."""
         numbers = {site.number for site in sites}
-        flags = np.array([site.number in numbers for site in self.plan.sites])
+        flags = np.array([*(site.number in numbers for site in self.plan.sites), limits_loops])
         return self._second_run(self._values, flags)
 
     def _compile(self, bad: set[int] | None = None) -> Callable[..., Any]:

@@ -23,6 +23,7 @@ from jaxbits._analysis.code_location import (
 )
 from jaxbits._analysis.copying import is_array
 from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.inner_limits import LIMITS
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.references import is_user_class, nested_codes
 
@@ -34,7 +35,7 @@ NARROWED = {
 }
 """The dtype to which JAX converts values of each 64-bit dtype while x64 is off."""
 
-_MAX_LEAVES, _MAX_FUNCTIONS = 1000, 500
+_MAX_FUNCTIONS = 500
 # `jax.numpy` functions that lie between an equation and the operator or `jnp.asarray` in user code:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_methods.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_constructors.py
@@ -66,9 +67,12 @@ def captured_values(target: FunctionUnderTest) -> Iterator[tuple[str, Any, CodeL
                 yield f"partial{jax.tree_util.keystr(path[1:])}", leaf, None
         function = function.func
     for reference in target.references:
-        for leaf in _leaves(reference.get())[:_MAX_LEAVES]:
-            if is_wide(leaf):
-                yield reference.name, leaf, reference.location
+        wide = list(filter(is_wide, _leaves(reference.get())))
+        if len(wide) > LIMITS.wide_values:
+            message = f"x64: only {LIMITS.wide_values} of {len(wide)} 64-bit values were examined"
+            target.left_out.append(f"{message} in `{reference.name}`")
+        for leaf in wide[: LIMITS.wide_values]:
+            yield reference.name, leaf, reference.location
 
 
 def _leaves(value: Any) -> list[Any]:
@@ -120,7 +124,8 @@ def _may_create_wide_values(function: Any) -> bool:
     """Return whether a second trace is worth the time it takes.
 
     It is worth the time if the function, or a user function that it calls, uses NumPy functions
-    that create wide values or contains an integer literal that does not fit into 32 bits.
+    that create wide values or contains an integer literal that does not fit into 32 bits. It is
+    also worth the time if there are too many functions to search.
     """
     waiting, seen = [function], set[int]()
     while waiting and len(seen) < _MAX_FUNCTIONS:
@@ -150,7 +155,7 @@ def _may_create_wide_values(function: Any) -> bool:
         if any(_is_from_numpy(value) for value in values) and _WIDE_FUNCTIONS & set(names):
             return True
         waiting += [value for value in values if callable(value)]
-    return False
+    return bool(waiting)
 
 
 def _is_from_numpy(value: Any) -> bool:

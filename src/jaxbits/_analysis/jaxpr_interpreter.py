@@ -12,10 +12,10 @@ from jax.extend.core import ClosedJaxpr
 from jaxbits import _jax_compat
 from jaxbits._analysis import jaxpr_utils
 from jaxbits._analysis.call_context import CallContext
+from jaxbits._analysis.inner_limits import LIMITS
 from jaxbits._analysis.measurement_sums import DetailSums, FlagSums
 from jaxbits._analysis.probes import Plan, instrumented_jaxprs
 
-MAX_ITERATIONS = 100_000
 # Equations with these primitives are bound unchanged if nothing inside them is measured. Older
 # versions of JAX name the `jit` primitive `pjit`:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/pjit.py
@@ -30,8 +30,9 @@ class Interpreter:
 
     It first finds out which sites have bad values. If `bad` is given, it instead measures the
     details at the sites with these numbers. It then also corrupts the bad values at a site wherever
-    `flags` (bool[sites]) is true. Loops stop after `MAX_ITERATIONS` if any flag is true, because a
-    corrupted condition may never become false.
+    `flags` (bool[sites + 1]) is true. Loops stop after `LIMITS.loop_iterations` if any flag is
+    true, because a corrupted condition may never become false. The last flag stops them without
+    corrupting anything.
     """
 
     def __init__(self, plan: Plan, bad: set[int] | None = None, flags: Any = None) -> None:
@@ -190,7 +191,7 @@ class Interpreter:
         def continues(state: Any) -> Any:
             if self.bad is None:
                 return jnp.any(state[1])
-            return jnp.any(state[1]) & ((state[3] < MAX_ITERATIONS) | ~jnp.any(self.flags))
+            return jnp.any(state[1]) & ((state[3] < LIMITS.loop_iterations) | ~jnp.any(self.flags))
 
         carry = values[first_carry:]
         running, found = condition(carry, lanes)

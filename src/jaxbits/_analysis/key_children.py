@@ -2,68 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import itertools
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
-from jax.extend.core import Literal
+import numpy as np
+
+from jaxbits._analysis.key_values import Children, KeyUse, Value
+from jaxbits._analysis.known_integers import Integers, select_elements
 
 _THREEFRY = "key<fry>"
 
 
-class KeyChildren:
-    """A record of which values are children of a key.
+def find_children(equation: Any, operands: Sequence[Value], index: int) -> Children | None:
+    """Return which children of a key the result of an equation consists of, if that is known.
 
     JAX hashes the key together with the number of the child, in `split` as well as in `fold_in`.
     Therefore ``fold_in(key, 1)`` equals ``split(key)[1]``, with JAX's default settings:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/random/prng.py
+
+    Args:
+        equation: The equation that computes the result.
+        operands: The values of its operands.
+        index: The index of the result among those of the equation.
     """
-
-    def __init__(self) -> None:
-        self._parents: dict[Hashable, Hashable] = {}
-        self._rows: dict[Hashable, tuple[Hashable, int]] = {}
-        self._made_by: dict[Hashable, set[str]] = {}
-
-    def number(self, equation: Any, operand: Hashable, result: Hashable, index: int) -> Hashable:
-        """Return the value number of a result, which is the same for equal children of a key.
-
-        Args:
-            equation: The equation that computes the result.
-            operand: The value number of its first operand.
-            result: The value number of the result if it is not a child of a key.
-            index: The index of the result among those of the equation.
-        """
-        name, params = equation.primitive.name, equation.params
-        child = None
-        if name == "random_fold_in" and _is_single_threefry_key(equation.invars[0]):
-            data = equation.invars[1]
-            child = (operand, int(data.val)) if isinstance(data, Literal) else None
-        elif name == "squeeze" and tuple(params["dimensions"]) == (0,):
-            child = self._rows.get(operand)
-        elif name == "unstack" and params["axis"] == 0 and operand in self._parents:
-            child = self._parents[operand], index
-        elif name == "random_split":
-            if _is_single_threefry_key(equation.invars[0]) and len(params["shape"]) == 1:
-                self._parents[result] = operand
-        elif name == "slice" and operand in self._parents:
-            first, last = params["start_indices"], params["limit_indices"]
-            is_row = equation.invars[0].aval.shape[1:] == equation.outvars[0].aval.shape[1:]
-            if is_row and last[0] - first[0] == 1:
-                self._rows[result] = self._parents[operand], int(first[0])
-        if child is None:
-            return result
-        number = ("child", *child)
-        self._made_by.setdefault(number, set()).add("fold" if "fold" in name else "split")
-        return number
-
-    def explain(self, number: Hashable) -> str:
-        """Return why a key equals another one, or "" if only one function computes it."""
-        if len(self._made_by.get(number, ())) < 2 or not isinstance(number, tuple):
-            return ""
-        child = number[-1]
-        return f" from `fold_in(key, {child})`, which equals `split(key)[{child}]`"
+    name, first = equation.primitive.name, operands[0]
+    if name == "random_fold_in" and _is_single_threefry_key(equation.invars[0]):
+        numbers, is_fixed = operands[1].integers, not operands[1].from_input
+        return None if numbers is None else Children(first.number, numbers, True, is_fixed)
+    if name == "random_split" and _is_single_threefry_key(equation.invars[0]):
+        shape = equation.params["shape"]
+        return Children(first.number, Integers(np.arange(*shape))) if len(shape) == 1 else None
+    if first.children is None:
+        return None
+    selected = select_elements(equation, first.children.numbers, index)
+    return None if selected is None else replace(first.children, numbers=selected)
 
 
 def _is_single_threefry_key(atom: Any) -> bool:
     is_single = str(getattr(atom.aval, "dtype", "")) == _THREEFRY and not atom.aval.shape
     return is_single and bool(getattr(jax.config, "jax_threefry_partitionable", True))
+
+
+class ChildNumbers:
+    """The value numbers of the children of keys, which are the same for equal children."""
+
+    def __init__(self) -> None:
+        self._made_by: dict[Hashable, set[bool]] = defaultdict(set)
+
+    def value_number(self, children: Children | None, result: Hashable) -> Hashable:
+        """Return the value number of a result.
+
+        Args:
+            children: The children of a key that the result consists of, if it does.
+            result: The value number of the result if it is not a single child with a fixed number.
+        """
+        if children is None or not children.is_single or not children.is_fixed:
+            return result
+        number = ("child", children.parent, children.first)
+        self._made_by[number].add(children.is_folded)
+        return number
+
+    def explain(self, use: KeyUse) -> KeyUse:
+        """Return a use, and say why its key equals another one if that is not obvious."""
+        if len(self._made_by.get(use.key, ())) < 2 or use.children is None:
+            return use
+        return _explain(use, use.children.first)
+
+
+def find_equal_children(uses: Iterable[KeyUse]) -> Iterator[list[KeyUse]]:
+    """Yield groups of uses of a child that `split` computes and that `fold_in` computes, too.
+
+    Uses whose keys have the same value number are left out, because it is obvious that they are
+    uses of one key. So are two uses of folded keys. If an argument contains equal numbers, for
+    example because the same user appears twice, their keys are equal on purpose.
+    """
+    by_parent: dict[Hashable, tuple[list[KeyUse], list[KeyUse]]] = defaultdict(lambda: ([], []))
+    for use in uses:
+        if use.children is not None:
+            by_parent[use.children.parent][use.children.is_folded].append(use)
+    for split, folded in by_parent.values():
+        seen = set[Hashable]()
+        for one, other in itertools.product(split, folded):
+            assert one.children is not None
+            assert other.children is not None
+            common = np.intersect1d(one.children.numbers.values, other.children.numbers.values)
+            if common.size and one.key != other.key and other.key not in seen:
+                seen.add(other.key)
+                yield [one, _explain(other, int(common[0]))]
+
+
+def _explain(use: KeyUse, child: int) -> KeyUse:
+    return replace(use, why=f", from `fold_in(key, {child})`, which equals `split(key)[{child}]`")

@@ -7,7 +7,6 @@ same primitive with the same inputs and parameters.
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -25,17 +24,26 @@ from jaxbits._analysis.code_location import (
     location_of,
     outermost_location_of,
 )
-from jaxbits._analysis.key_children import KeyChildren
+from jaxbits._analysis.key_children import ChildNumbers, find_children
+from jaxbits._analysis.key_control_flow import run_branches, run_loop
 from jaxbits._analysis.key_values import KeyUse, Value, choose_uses, merge_uses
+from jaxbits._analysis.known_integers import (
+    compute_integers,
+    known_value,
+    sizes_of_mesh,
+)
 
 # JAX defines the primitives for typed keys in the first file, and `random_gamma` in the second:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/random/prng.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/random/core.py
 _USES = {"random_bits", "random_split", "random_gamma"}
 _ALIASES = {"random_wrap", "random_unwrap", "copy", "copy_p", "device_put", "convert_element_type"}
+_ALIASES |= {"pvary", "pcast"}  # These only change the type of an array inside `jax.shard_map`.
 
 
-def find_key_uses(program: ClosedJaxpr, varying: Iterable[Any] = ()) -> list[KeyUse]:
+def find_key_uses(
+    program: ClosedJaxpr, varying: Iterable[Any] = (), inputs: Sequence[Any] = ()
+) -> list[KeyUse]:
     """Return the uses of PRNG keys in a program, in the order of its equations.
 
     A use whose numbers or keys never reach a result does not count. For example, an initializer may
@@ -44,6 +52,7 @@ def find_key_uses(program: ClosedJaxpr, varying: Iterable[Any] = ()) -> list[Key
     Args:
         program: The program to analyze.
         varying: The constants of the program that differ from call to call.
+        inputs: The values of the program's inputs in this call, if they are known.
 
     >>> traced = jax.make_jaxpr(lambda k: jax.random.normal(k) + jax.random.uniform(k))
     >>> first, second = find_key_uses(traced(jax.random.key(0)))
@@ -54,8 +63,7 @@ def find_key_uses(program: ClosedJaxpr, varying: Iterable[Any] = ()) -> list[Key
         return []
     program = _jax_compat.remove_dead_code(program)
     flow = KeyFlow(varying)
-    inputs = [flow.new_value(True) for _ in program.jaxpr.invars]
-    used = merge_uses(flow.run(program, inputs, None))
+    used = merge_uses(flow.run(program, flow.input_values(program, inputs), None))
     return [
         replace(use, choices=used.get(use.number, frozenset())) for use in flow.explained_uses()
     ]
@@ -72,7 +80,8 @@ def _constant_value(value: Any) -> Value:
         data = np.asarray(jax.random.key_data(value))
         return Value(("key", data.tobytes()), False)
     data = np.asarray(value)
-    return Value(("literal", str(data.dtype), data.shape, hash(data.tobytes())), False)
+    number = ("literal", str(data.dtype), data.shape, hash(data.tobytes()))
+    return Value(number, False, integers=known_value(data))
 
 
 def count_user_vmaps(equation: Any) -> int:
@@ -94,12 +103,12 @@ class KeyFlow:
 
     Attributes:
         uses: The uses of keys found so far.
-        children: The children of keys found so far.
     """
 
     def __init__(self, varying: Iterable[Any] = ()) -> None:
         self.uses: list[KeyUse] = []
-        self.children = KeyChildren()
+        self._children = ChildNumbers()
+        self._axis_sizes: dict[Any, int] = {}
         self._varying = {_constant_value(value).number for value in varying}
         self._numbers: dict[Hashable, int] = {}
         self._counter = itertools.count()
@@ -107,6 +116,10 @@ class KeyFlow:
         self._is_draw = False
         # JAX stores the frames of an equation only up to the enclosing call or loop.
         self._line: CodeLocation | None = None
+
+    def next_number(self) -> int:
+        """Return a number that the analysis has not used yet."""
+        return next(self._counter)
 
     def new_value(
         self, from_input: bool, *varies: frozenset[int], sources: Iterable[Value] = ()
@@ -118,8 +131,22 @@ class KeyFlow:
             *varies: The enclosing loops in which the value changes.
             sources: The values that it depends on.
         """
-        number = ("new", next(self._counter))
+        number = ("new", self.next_number())
         return Value(number, from_input, frozenset().union(*varies), uses=merge_uses(sources))
+
+    def input_values(self, program: ClosedJaxpr, inputs: Sequence[Any] = ()) -> list[Value]:
+        """Return a value for each input of a program.
+
+        Args:
+            program: The program.
+            inputs: What the inputs are in this call, if that is known.
+        """
+        values = [self.new_value(True) for _ in program.jaxpr.invars]
+        known = zip(inputs, program.in_avals, strict=True) if inputs else ()
+        for index, (given, aval) in enumerate(known):
+            integers = known_value(given, getattr(aval, "dtype", None))
+            values[index] = replace(values[index], integers=integers)
+        return values
 
     def run(
         self, program: ClosedJaxpr, inputs: Sequence[Value], call: CodeLocation | None
@@ -147,7 +174,7 @@ class KeyFlow:
 
     def explained_uses(self) -> list[KeyUse]:
         """Return the uses of keys, and say why a key equals another one if that is not obvious."""
-        return [replace(use, how=use.how + self.children.explain(use.key)) for use in self.uses]
+        return list(map(self._children.explain, self.uses))
 
     def _run_equation(
         self, equation: Any, values: list[Value], call: CodeLocation | None
@@ -159,15 +186,15 @@ class KeyFlow:
             try:
                 if called is not None:
                     return self._run_call(equation, called, values, call)
-                run = self._run_cond if name == "cond" else self._run_loop
-                return run(equation, values, call)
+                run = run_branches if name == "cond" else run_loop
+                return run(self, equation, values, call)
             finally:
                 self._line = outer
         uses = merge_uses(values)
         if name in _USES and equation.outvars[0].aval.size:
             uses[self._record_use(equation, values[0], call)] = frozenset()
         elif name == "select_n":
-            uses = choose_uses(values, next(self._counter))
+            uses = choose_uses(values, self.next_number())
         if name in _ALIASES and len(values) == 1:
             dtypes = [str(getattr(v.aval, "dtype", "")) for v in equation.invars + equation.outvars]
             if name.startswith("random_") or dtypes[0] == dtypes[1]:
@@ -183,16 +210,17 @@ class KeyFlow:
         seeded_at = next((v.seeded_at for v in values if v.seeded_at), None)
         if name == "random_seed":
             seeded_at = call or location_of(equation)
-        numbers: list[Hashable] = [(number, i) for i, _ in enumerate(equation.outvars)]
-        if values:
-            operand = values[0].number
-            numbers = [
-                self.children.number(equation, operand, result, index)
-                for index, result in enumerate(numbers)
-            ]
-        return [
-            Value(result, from_input, varies, split_from, seeded_at, uses) for result in numbers
-        ]
+        results = []
+        for index, _ in enumerate(equation.outvars):
+            children = find_children(equation, values, index) if values else None
+            result = self._children.value_number(children, (number, index))
+            value = Value(result, from_input, varies, split_from, seeded_at, uses)
+            results.append(replace(value, children=children))
+        if len(results) == 1:
+            operands = [v.integers for v in values]
+            integers = compute_integers(equation, operands, self._axis_sizes)
+            results = [replace(results[0], integers=integers)]
+        return results
 
     def _record_use(self, equation: Any, key: Value, call: CodeLocation | None) -> int:
         """Record the use of a key, and return the number of the use."""
@@ -207,7 +235,8 @@ class KeyFlow:
             is_split=is_split,
             call=self._line or outermost_location_of(equation),
             seeded_at=key.seeded_at,
-            number=next(self._counter),
+            number=self.next_number(),
+            children=key.children,
         )
         self.uses.append(use)
         vmaps = self._vmaps_of_call if call else count_user_vmaps(equation)
@@ -230,82 +259,15 @@ class KeyFlow:
             self._vmaps_of_call = count_user_vmaps(equation)
             # `jax.random.randint` and other functions split the key that they draw from.
             self._is_draw = "split" not in str(equation.params.get("name", "split"))
+        outer_sizes = self._axis_sizes
+        if sizes := sizes_of_mesh(equation):
+            self._axis_sizes = {**outer_sizes, **sizes}
+            values = [v.on_each_device() for v in values]
         outputs = self.run(called, values, inner_call)
+        self._axis_sizes = outer_sizes
         self._is_draw = self._is_draw and call is not None
         # `jax.checkpoint` draws the same numbers again in the backward pass on purpose:
         # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/ad_checkpoint.py
         if equation.params.get("differentiated"):
             del self.uses[before:]
         return outputs
-
-    def _run_cond(
-        self, equation: Any, values: list[Value], call: CodeLocation | None
-    ) -> list[Value]:
-        """Analyze all branches, and keep each key's uses from the branch that uses it most."""
-        before, most = self.uses, dict[Hashable, list[KeyUse]]()
-        results = []
-        for branch in equation.params["branches"]:
-            self.uses = []
-            results.append(self.run(branch, values[1:], call))
-            for key, times in Counter(use.key for use in self.uses).items():
-                if times > len(most.get(key, ())):
-                    most[key] = [use for use in self.uses if use.key == key]
-        before += itertools.chain.from_iterable(most.values())
-        self.uses, outputs = before, []
-        for column in zip(*results, strict=True):
-            if all(value == column[0] for value in column):
-                outputs.append(column[0])
-            else:
-                sources = [values[0], *column]
-                from_input = any(v.from_input for v in sources)
-                varies = [v.varies for v in sources]
-                outputs.append(self.new_value(from_input, *varies, sources=sources))
-        return outputs
-
-    def _run_loop(
-        self, equation: Any, values: list[Value], call: CodeLocation | None
-    ) -> list[Value]:
-        """Analyze a loop's body repeatedly until it is clear which carried values change."""
-        params = equation.params
-        if equation.primitive.name == "scan":
-            num_consts, num_carry = _jax_compat.scan_counts(equation)
-            body, first_x = params["jaxpr"], num_consts + num_carry
-            consts, carry, xs = values[:num_consts], values[num_consts:first_x], values[first_x:]
-            iterations = params["length"]
-        else:
-            first_body = params["cond_nconsts"]
-            body, first_carry = params["body_jaxpr"], first_body + params["body_nconsts"]
-            consts, carry, xs = values[first_body:first_carry], values[first_carry:], []
-            iterations = 2
-        before, loop = self.uses, frozenset({next(self._counter)})
-        changes = [False] * len(carry)
-        first_turn: list[KeyUse] | None = None
-        while True:
-            self.uses = []
-            carried = [
-                self.new_value(v.from_input, v.varies, loop, sources=[v]) if is_changed else v
-                for v, is_changed in zip(carry, changes, strict=True)
-            ]
-            elements = [self.new_value(v.from_input, v.varies, loop, sources=[v]) for v in xs]
-            outputs = self.run(body, [*consts, *carried, *elements], call)
-            first_turn = self.uses if first_turn is None else first_turn
-            triples = zip(changes, outputs, carried, strict=False)
-            updated = [was or end.number != start.number for was, end, start in triples]
-            if updated == changes:
-                break
-            changes = updated
-        inside, self.uses = self.uses, before
-        for first, use in zip(first_turn, inside, strict=True):
-            if first.key != use.key:  # The first turn uses the values that the loop starts with.
-                self.uses.append(replace(first, varies=first.varies - loop))
-            self.uses.append(replace(use, varies=use.varies - loop))
-            if iterations > 1 and not use.varies & loop:
-                self.uses.append(replace(use, how=f"{use.how}, again in every iteration"))
-        sources = (*values, *outputs)
-        from_input = any(v.from_input for v in sources)
-        varies = [v.varies - loop for v in sources]
-        results = [self.new_value(from_input, *varies, sources=sources) for _ in equation.outvars]
-        for index, (start, is_changed) in enumerate(zip(carry, changes, strict=True)):
-            if not is_changed:  # The loop returns this value as it got it.
-                results[index] = start
-        return results

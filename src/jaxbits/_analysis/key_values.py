@@ -4,12 +4,47 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from jaxbits._analysis.code_location import CodeLocation
+from jaxbits._analysis.known_integers import Integers
 
 Choices = frozenset[tuple[int, int]]
 """Selections by number, each with the operand that is chosen."""
+
+
+@dataclass(frozen=True)
+class Children:
+    """The children of a key that an array of keys, or a single key, consists of.
+
+    Attributes:
+        parent: The value number of the key.
+        numbers: The numbers of the children.
+        is_folded: Whether `fold_in` computes them, and not `split`.
+        is_fixed: Whether the numbers are the same for all arguments of the program.
+    """
+
+    parent: Hashable
+    numbers: Integers
+    is_folded: bool = False
+    is_fixed: bool = True
+
+    @property
+    def is_single(self) -> bool:
+        """Whether this is one key that stays the same in all iterations of a loop."""
+        return not self.numbers.varies and not self.numbers.values.ndim
+
+    @property
+    def element(self) -> Children | None:
+        """What a loop over the array gets, or None if it gets arrays."""
+        numbers = self.numbers.elements
+        return None if numbers is None else replace(self, numbers=numbers)
+
+    @property
+    def first(self) -> int:
+        """The number of the first child."""
+        return int(self.numbers.values.reshape(-1)[0])
 
 
 @dataclass(frozen=True)
@@ -24,6 +59,8 @@ class Value:
         seeded_at: The line that made the first key that the value depends on from a seed.
         uses: The numbers of the uses of keys that the value depends on, each with the choices that
             it takes for the value to depend on it. A choice is an operand of a selection.
+        integers: The integers that the value contains, if they are known.
+        children: The children of a key that the value consists of, if they are known.
     """
 
     number: Hashable
@@ -32,6 +69,22 @@ class Value:
     split_from: frozenset[Hashable] = frozenset()
     seeded_at: CodeLocation | None = None
     uses: Mapping[int, Choices] = field(default_factory=dict, compare=False)
+    integers: Integers | None = field(default=None, compare=False)
+    children: Children | None = field(default=None, compare=False)
+
+    def element(self) -> dict[str, Any]:
+        """Return what is known about an element of the value in an iteration over it."""
+        integers = None if self.integers is None else self.integers.elements
+        return {"integers": integers, "children": self.children and self.children.element}
+
+    def on_each_device(self) -> Value:
+        """Return the value without what is known only about the array on all devices."""
+        integers, children = self.integers, self.children
+        return replace(
+            self,
+            integers=integers if integers and not integers.values.ndim else None,
+            children=children if children and children.is_single else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -50,6 +103,8 @@ class KeyUse:
         seeded_at: The line that made the key, or the key that it comes from, from a seed.
         number: A number that identifies the use.
         choices: The choices that it takes for the results of the program to depend on the use.
+        children: The children of another key that the key consists of, if that is known.
+        why: The reason why the key equals another one, if that is not obvious.
     """
 
     key: Hashable
@@ -63,6 +118,8 @@ class KeyUse:
     seeded_at: CodeLocation | None = None
     number: int = -1
     choices: Choices = frozenset()
+    children: Children | None = field(default=None, compare=False)
+    why: str = ""
 
 
 def merge_uses(values: Iterable[Value]) -> dict[int, Choices]:

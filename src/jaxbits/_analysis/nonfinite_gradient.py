@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ from jaxbits._analysis.carried_state import library_state_inputs
 from jaxbits._analysis.code_location import CodeLocation
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.gradient_flow import GradientFlow, inputs_of_result, is_floating
+from jaxbits._analysis.inner_limits import LIMITS
 from jaxbits._analysis.instrumented_run import (
     as_arrays,
     count_nonfinite,
@@ -28,7 +30,7 @@ from jaxbits._analysis.nonfinite_probes import INF_PROBE, NAN_PROBE
 from jaxbits._analysis.quick_compilation import jit_quickly
 from jaxbits._formatting import first_line
 
-_MAX_SECONDS, _MAX_INPUTS = 1.0, 8
+_MAX_INPUTS = 8
 _TRIED_VALUES = (0.0, -1.0, 1.0, 1000.0, -1000.0)
 """The values that inputs are set to. Only 0 is tried even if the gradient takes long to compute."""
 
@@ -151,13 +153,18 @@ class GradientTest:
 
     def _find_traps(self) -> list[GradientTrap]:
         start, found = time.perf_counter(), dict[int, GradientTrap]()
-        for number in _TRIED_VALUES:
-            inputs = zip(self._positions[:_MAX_INPUTS], self._arguments, strict=False)
-            for position, array in inputs:
-                if number and time.perf_counter() - start > _MAX_SECONDS:
-                    break
-                if position not in found and (change := self._find_trap(array, number)):
-                    found[position] = self._describe_trap(position, number, change)
+        inputs = list(zip(self._positions[:_MAX_INPUTS], self._arguments, strict=False))
+        for number, (position, array) in itertools.product(_TRIED_VALUES, inputs):
+            if position in found:
+                continue
+            if number and time.perf_counter() - start > LIMITS.gradient_seconds:
+                self._left_out.append(
+                    "the gradient was not computed for all other inputs, because that takes more "
+                    f"than {LIMITS.gradient_seconds:g} s"
+                )
+                break
+            if change := self._find_trap(array, number):
+                found[position] = self._describe_trap(position, number, change)
         return [found[position] for position in sorted(found)]
 
     def _find_trap(self, array: Any, number: float) -> str:

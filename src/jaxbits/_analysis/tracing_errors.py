@@ -64,6 +64,23 @@ def _library_calls(error: Exception) -> list[str]:
     return below
 
 
+def is_about_tracer(error: BaseException) -> bool:
+    """Return whether JAX raises an error only because a value is traced.
+
+    >>> is_about_tracer(ValueError("the shapes differ"))
+    False
+    """
+    return isinstance(
+        error,
+        (
+            jax.errors.ConcretizationTypeError,
+            jax.errors.NonConcreteBooleanIndexError,
+            jax.errors.TracerArrayConversionError,
+            jax.errors.TracerIntegerConversionError,
+        ),
+    )
+
+
 def error_signature(error: BaseException) -> str:
     """Return a string that is equal for two errors if they are of one type and from one line.
 

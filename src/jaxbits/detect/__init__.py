@@ -1,8 +1,8 @@
 """Detectors, each of which finds one kind of sharp bit in a function.
 
-If you call a detector with your function and its arguments, it returns a list of findings.
-Detectors work on copies of the arguments and restore Python state. They are not safe while other
-threads run.
+If you call a detector with your function and its arguments, it returns a list of findings. It warns
+if it may have missed something, for example because JAX cannot trace the function. Detectors work
+on copies of the arguments and restore Python state. They are not safe while other threads run.
 
 >>> import jax.numpy as jnp
 >>> from jaxbits import detect

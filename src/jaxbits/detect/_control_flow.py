@@ -27,7 +27,7 @@ _CONVERSION_FIX = "keep it an array: leave out the conversion, or convert it out
 _CONVERSIONS = frozenset({"float", "int", "complex", "item", "tolist"})
 
 
-@detector
+@detector(reads=["log"])
 def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find Python branches and loops on traced values, and arguments that are not arrays.
 
@@ -81,7 +81,7 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
     ]
     if rejected:
         yield Finding(
-            "note" if target.inner_jits or all(map(callable, rejected)) else "error",
+            "note" if target.may_be_driver or all(map(callable, rejected)) else "error",
             "an argument is not an array: `jax.jit` rejects it",
             f"{len(rejected)} of {len(leaves)} leaves, the first a {type(rejected[0]).__name__}",
             "`static_argnames=`, or bind it with `functools.partial`",

@@ -23,7 +23,7 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 _FIX = "use what the function returns, pass a copy, or do not donate"
 
 
-@detector(needs="calls")
+@detector(needs="calls", reads=["state"])
 def donation(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find donated arrays that are used again, and donations that have no effect.
 
@@ -120,6 +120,8 @@ def _in_eager_run(run: EagerRun) -> Iterator[Finding]:
                 if times.pop(identity, 0) > 1:
                     yield _passed_twice(_describe_type(variable.aval), event.name, event.location)
                 donated[identity] = (_describe_type(variable.aval), event.name, event.location)
+    if run.stopped_after:  # Python may have been about to replace the arrays that it holds.
+        return
     for leaf in jax.tree.leaves(run.output):
         if id(leaf) in donated:
             yield from report_use(id(leaf), None)

@@ -12,7 +12,7 @@ from jaxbits._analysis.static_numbers import ONLY_IF_JITTED, find_static_number
 from jaxbits._analysis.tracing_errors import classify_error, error_signature
 
 
-@detector
+@detector(reads=["log"])
 def dynamic_shape(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find shapes that depend on the values in an array, and traced numbers that must be static.
 
@@ -58,4 +58,5 @@ def dynamic_shape(target: FunctionUnderTest) -> Iterator[Finding]:
                 f"{type(unclassified).__name__} in {name}, which works without `jax.jit`",
                 ONLY_IF_JITTED if severity == "note" else fix,
                 location,
+                explains=error_signature(unclassified),
             )

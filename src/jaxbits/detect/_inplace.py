@@ -26,7 +26,7 @@ from jaxbits._formatting import first_line
 _FIX = "return the new value: `x = x * 2`, `x = x.at[i].set(v)`, `{**d, key: v}`"
 
 
-@detector(needs="calls")
+@detector(needs="calls", reads=["log", "state"])
 def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find arguments that a function modifies in place, and item assignments to JAX arrays.
 
@@ -60,6 +60,8 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
     if has_numpy and not target.is_jitted:
         call_changes, errors = _call_on_copies(target)
         changes += call_changes
+    # A traced argument rejects what changes an array of NumPy.
+    explains = next((error_signature(e) for e in target.errors if _refused_target(e)), "")
     for change in {change.reference.name: change for change in changes}.values():
         name = _parameter_name(target, change)
         yield Finding(
@@ -69,6 +71,7 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
             _FIX,
             find_argument_write(target.function, name),
             "augmented-assignment-rebinds",
+            explains=explains,
         )
     lost = target.trace.wrapped_call.lost_updates if is_plain_jit(target.function) else {}
     for name, count in lost.items():
@@ -146,6 +149,8 @@ def _call_on_copies(target: FunctionUnderTest) -> tuple[list[StateChange], list[
             target.function(*args, **kwargs)
         except Exception as error:  # The error may be what the check looks for.
             errors.append(error)
-            target.call_errors.append((1, error))
+            target.add_call_error(1, error)
+        else:
+            target.has_seen_call = True
         changes = snapshot.changes()
     return changes, errors

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import jax
 
 from jaxbits._analysis.code_location import CodeLocation, location_of_error
+from jaxbits._analysis.copying import NotCopied
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
@@ -14,7 +15,7 @@ from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.tracing_errors import error_signature
 
 
-@detector
+@detector(reads=["log", "state"])
 def iterator(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find iterators that tracing advances but a cached call does not.
 
@@ -32,6 +33,7 @@ def iterator(target: FunctionUnderTest) -> Iterator[Finding]:
     1.0
     """
     leaves = jax.tree.leaves((target.args, target.kwargs), is_leaf=is_iterator)
+    not_copied = [error for error in target.errors if isinstance(error, NotCopied)]
     for leaf in leaves:
         if is_iterator(leaf):
             yield Finding(
@@ -39,6 +41,7 @@ def iterator(target: FunctionUnderTest) -> Iterator[Finding]:
                 "an iterator is passed as an argument",
                 f"a {type(leaf).__name__}; `jax.jit` expects arrays",
                 "pass its elements as one array",
+                explains=error_signature(not_copied[0]) if not_copied else "",
             )
     for change in target.trace.log.changes:
         if change.kind == "iterator":

@@ -18,7 +18,7 @@ _RETURN = "return it (`has_aux=True` for `jax.grad`, the carry or the outputs of
 _CACHED = "cache NumPy arrays, or compute the table outside the function"
 
 
-@detector
+@detector(reads=["log", "state"])
 def leak(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find traced values that a function stores where they outlive the trace.
 
@@ -81,4 +81,4 @@ def _outlives_call(target: FunctionUnderTest, change: StateChange) -> bool:
     value that belongs to the trace of an inner transformation is a tracer then, too.
     """
     outermost = target.trace.outermost
-    return not target.inner_jits or any(trace is not outermost for trace in change.traces)
+    return not target.may_be_driver or any(trace is not outermost for trace in change.traces)

@@ -22,6 +22,7 @@ from jaxbits._analysis.dtype_conversions import (
 )
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.inner_limits import LIMITS
 from jaxbits._analysis.widened_values import find_consequences
 
 # Most of these functions are in
@@ -40,8 +41,6 @@ _CONVERTING_FUNCTIONS = set(_CONVERTING_NAMES.split())
 _FIX = "use a Python number, or the same dtype: `np.asarray(…, x.dtype)`, `y.astype(x.dtype)`"
 # jax.numpy.iinfo has no types, and mypy rejects untyped calls.
 _iinfo: Any = jnp.iinfo
-_MAX_CONVERSIONS = 500
-"""The maximum number of conversions to examine, because reading each traceback takes time."""
 
 
 @detector
@@ -79,10 +78,12 @@ def promotion(target: FunctionUnderTest) -> Iterator[Finding]:
     conversions = find_conversions(program, ConversionContext(integers=integers))
     judged = [
         (equation, finding)
-        for equation, context in itertools.islice(conversions, _MAX_CONVERSIONS)
+        for equation, context in itertools.islice(conversions, LIMITS.conversions)
         for finding in _judge(equation, context)
     ]
     reported = {id(equation) for equation, finding in judged if finding.severity != "note"}
+    if next(conversions, None) is not None:
+        target.left_out.append(f"promotion: only {LIMITS.conversions} conversions were examined")
     consequences = find_consequences(program, reported)
     for equation, finding in judged:
         key = (finding.place, finding.evidence.split("[")[0], finding.severity)

@@ -108,7 +108,7 @@ def _count_warm_compilations(target: FunctionUnderTest, args: tuple[Any, ...]) -
             with _jax_compat.count_compilations("compile") as count:
                 target.function(*third_call, **target.kwargs)
         except Exception as error:  # The audit reports it.
-            target.call_errors.append((1, error))
+            target.add_call_error(1, error)
             return 0
     return count[0]
 

@@ -12,7 +12,7 @@ from jaxbits._analysis.repeated_calls import is_same_change
 _VERBS = {"state": "changed", "leak": "given a traced value", "iterator": "advanced"}
 
 
-@detector
+@detector(reads=["log", "state"])
 def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find side effects, and reads of outside state, that happen only while JAX traces a function.
 

@@ -28,7 +28,7 @@ for them."""
 _STATIC_TYPES = (bool, int, float, complex, str, bytes, tuple, enum.Enum, type, type(None))
 
 
-@detector(needs="calls")
+@detector(needs="calls", reads=["program", "state"])
 def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find globals and attributes whose values are baked into the compiled program.
 
@@ -111,7 +111,7 @@ def _changes_program(
     finally:
         reference.set(value)
     # Nothing compiles a function that calls jitted functions, so only their programs can be stale.
-    return not target.inner_jits or keeps_old_program(target.retrace, reference, changed)
+    return not target.may_be_driver or keeps_old_program(target.retrace, reference, changed)
 
 
 def _fix(target: FunctionUnderTest, reference: Reference) -> str:

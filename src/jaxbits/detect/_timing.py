@@ -16,7 +16,6 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.reachable_state import used_names
 from jaxbits._analysis.source import ast_utils
 
-_MANY_PROGRAMS = 1000
 _CLOCK_MODULES = {"time", "timeit", "datetime"}
 # NumPy functions that do not compute anything from a JAX array, so they do not wait for it.
 _CREATORS_WORDS = (
@@ -26,7 +25,7 @@ _CREATORS_WORDS = (
 _CREATORS = frozenset(_CREATORS_WORDS.split())
 
 
-@detector(needs="calls")
+@detector(needs="calls", reads=[])
 def timing(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find measured durations that end before the device has finished.
 
@@ -91,18 +90,23 @@ def _early_readings(target: FunctionUnderTest) -> Iterator[tuple[Any, int, bool]
             unfinished = count[event.is_tracing] - finished
             if ends and start is not None and unfinished > 0 and not _numpy_between(start, event):
                 started = count[event.is_tracing] - at_start
-                yield event.location, started, _is_meant(run.events[index + 1 :])
+                yield (
+                    event.location,
+                    started,
+                    _is_meant(run.events[index + 1 :], bool(run.stopped_after)),
+                )
             if starts:
                 start, count_at_start = event, list(count)
-    is_behind = count[0] > max(done, count_at_start[0]) + _MANY_PROGRAMS
-    if run.was_stopped and start is not None and is_behind:
-        yield start.location, count[0] - count_at_start[0], False
 
 
-def _is_meant(later: list[Event]) -> bool:
-    """Return whether the code seems to measure the dispatch time on purpose.
+def _is_meant(later: list[Event], is_cut: bool) -> bool:
+    """Return whether the code may measure the dispatch time on purpose.
 
     It does if the reading is followed by a wait and then by another reading.
+
+    Args:
+        later: The events after the reading.
+        is_cut: Whether the run was stopped, so that there may be further events.
     """
     has_waited = False
     for event in later:
@@ -111,7 +115,7 @@ def _is_meant(later: list[Event]) -> bool:
         has_waited = has_waited or event.kind in ("wait", "read", "get")
         if event.kind == "clock":
             return has_waited and _roles(event)[1]
-    return False
+    return is_cut
 
 
 def _roles(event: Event) -> tuple[bool, bool]:

@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -63,7 +64,7 @@ _READS = {
 }
 
 
-@detector(needs="calls")
+@detector(needs="calls", reads=[])
 def transfer(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find hidden transfers of values between host and device.
 
@@ -191,14 +192,15 @@ def _host_reads(target: FunctionUnderTest) -> Iterator[Finding]:
         # A conversion that a complete run does not record converts a NumPy array. The run cannot
         # see NumPy functions, which read memory directly.
         is_seen = isinstance(target.trace.error, jax.errors.ConcretizationTypeError)
-        is_complete = run.error is None and not run.was_stopped
-        if found.place not in times and not (is_seen and is_complete):
-            yield found
+        if found.place not in times and not (is_seen and run.is_complete):
+            yield replace(found, severity="note") if run.stopped_after else found
     returns_numpy = any(
         isinstance(v, (np.ndarray, np.generic)) for v in jax.tree.leaves(run.output)
     )
     for location, count in times.items():
-        is_meant = reads[location] == "jax.device_get" and count == 1 and returns_numpy
+        # A run that was stopped does not show what the function returns.
+        may_return = returns_numpy or bool(run.stopped_after)
+        is_meant = reads[location] == "jax.device_get" and count == 1 and may_return
         yield Finding(
             "note" if is_meant else "warning",
             "Python reads a value from the device",
@@ -281,7 +283,7 @@ def _numpy_inputs(target: FunctionUnderTest, arguments: NumpyArguments) -> Itera
         is_repeated = calls[location] >= _MIN_CALLS and total[location] >= _MIN_BYTES
         if size[location] >= _MIN_BYTES or times[location] >= _MIN_CALLS or is_repeated:
             yield _numpy_finding(total[location], calls[location], location, kind)
-    for leaf in copies:
+    for leaf in copies if not run.stopped_after else ():
         if (
             leaf.nbytes >= _MIN_BYTES
             and id(leaf) not in used | placed_ids

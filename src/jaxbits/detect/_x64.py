@@ -29,7 +29,7 @@ _FIX = (
 _TOO_LARGE = re.compile("too large to convert|overflow was encountered|out of bounds for")
 
 
-@detector
+@detector(reads=["program", "state"])
 def x64(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find 64-bit numbers that lose information when JAX converts them to 32 bits with x64 off.
 

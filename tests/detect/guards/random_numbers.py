@@ -49,6 +49,12 @@ def folds_the_same_number(key):
     return [random.normal(random.fold_in(key, 0)) for _ in range(2)]
 
 
+def trains_with_root(root):
+    init_key, _ = random.split(root)
+    step = lambda w, i: (w + random.normal(random.fold_in(root, i), w.shape), None)  # noqa: E731
+    return lax.scan(step, random.normal(init_key, (3,)), jnp.arange(5))[0]
+
+
 EXAMPLES = [
     ("same-key-same-numbers", "key_reuse", walk, (key,), {}),
     (
@@ -61,6 +67,7 @@ EXAMPLES = [
     ("key-generator-under-jit", "leak", lambda a: a + random.normal(other()), (0.0,), {}),
     ("two-distributions-one-key", "key_reuse", trial, (key,), {}),
     ("parent-key-after-split", "key_reuse", splits_twice, (key,), {}),
+    ("fold-in-meets-split", "key_reuse", trains_with_root, (key,), {}),
     ("one-key-under-vmap", "key_reuse", one_for_all, (rows, key), {}),
     ("dropout-same-mask", "key_reuse", epoch, (key,), {}),
     ("key-checker-coverage", "key_reuse", folds_the_same_number, (key,), {}),
