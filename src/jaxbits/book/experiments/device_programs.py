@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import platform
+from importlib.util import find_spec
 from typing import Any
 
 from jaxbits.book.subprocesses import run_in_subprocess
@@ -45,6 +47,52 @@ for _ in range(2):
         f(np.ones((length, 3), np.float32)).block_until_ready()
     print(mebibytes("VmRSS") - before)
     jax.clear_caches()
+"""
+
+_COUNTS = """
+import json
+import jax, jax.numpy as jnp, numpy as np
+
+x = np.ones((5, 3), np.float32)
+
+def new_function():
+    return jax.jit(lambda x, power=1: jnp.tanh(x @ x.T).sum() ** power, static_argnums=1)
+
+def count(run):
+    jax.clear_caches()
+    before = len(jax.devices()[0].client.live_executables())
+    kept = run()
+    return len(jax.devices()[0].client.live_executables()) - before
+
+def new_values(f):
+    for power in range(CALLS):
+        f(x, power)
+    return f
+
+def new_functions():
+    functions = [new_function() for _ in range(CALLS)]
+    for f in functions:
+        f(x)
+    return functions
+
+def dropped_functions():
+    for _ in range(CALLS):
+        new_function()(x)
+
+f = new_function()
+print(json.dumps({
+    "static": count(lambda: new_values(f)),
+    "cleared": count(lambda: new_values(f).clear_cache()),
+    "kept": count(new_functions),
+    "dropped": count(dropped_functions),
+}))
+"""
+
+_TORCH = """
+import jax, torch
+
+jax.numpy.ones(1).block_until_ready()
+print(torch.ones(3, device="cuda").sum().item() if torch.cuda.is_available() else "")
 """
 
 _ATTENTION = """
@@ -98,6 +146,21 @@ def program_memory(shapes: int) -> tuple[float, float] | None:
     return float(printed[0]), float(printed[1])
 
 
+def program_counts(calls: int) -> dict[str, int]:
+    """Count the programs that stay in memory after several calls of jitted functions.
+
+    Args:
+        calls: The number of calls.
+
+    Returns:
+        The number of programs after calls with new values of a static argument ("static") and
+        after `clear_cache` ("cleared"), and after calls of new functions that a list keeps ("kept")
+        or that nothing refers to any longer ("dropped").
+    """
+    counts: dict[str, int] = json.loads(run_in_subprocess(_COUNTS.replace("CALLS", str(calls))))
+    return counts
+
+
 def attention_memory(tokens: int) -> float | None:
     """Measure how many MiB the peak memory of a process rises when it computes attention.
 
@@ -134,3 +197,18 @@ def gpu_limit(**variables: Any) -> int:
         variables: Environment variables, such as ``XLA_CLIENT_MEM_FRACTION=".10"``.
     """
     return int(run_in_subprocess(_LIMIT, JAX_PLATFORMS="cuda", **variables))
+
+
+def torch_next_to_jax(fraction: str) -> float | None:
+    """Add three ones with PyTorch on the GPU, in a process in which JAX uses the same GPU.
+
+    Args:
+        fraction: The part of the GPU's memory that JAX reserves, such as ``".10"``.
+
+    Returns:
+        The sum that PyTorch computes, or None if PyTorch is not installed or cannot use CUDA.
+    """
+    if find_spec("torch") is None:
+        return None
+    printed = run_in_subprocess(_TORCH, JAX_PLATFORMS="cuda,cpu", XLA_CLIENT_MEM_FRACTION=fraction)
+    return float(printed) if printed else None
