@@ -56,80 +56,74 @@ def bytes_from_a_list(f, x):
     return float(sum(getattr(memory, f"{kind}_size_in_bytes") for kind in kinds))
 
 
-def summed_gradient(loss, params, batch, parts):
-    pieces = batch.reshape(parts, -1, *batch.shape[1:])
-
-    def add(total, piece):
-        return jax.tree.map(jnp.add, total, jax.grad(loss)(params, piece)), None
-
-    return lax.scan(add, jax.tree.map(jnp.zeros_like, params), pieces)[0]
+def plain_scan(step, init, xs, segments):
+    return lax.scan(step, init, xs)
 
 
-def last_gradient(loss, params, batch, parts):
-    pieces = batch.reshape(parts, -1, *batch.shape[1:])
-
-    def step(_, piece):
-        return jax.grad(loss)(params, piece), None
-
-    return lax.scan(step, jax.tree.map(jnp.zeros_like, params), pieces)[0]
+def scan_of_checkpointed_step(step, init, xs, segments):
+    return lax.scan(jax.checkpoint(step), init, xs)
 
 
-def first_gradient(loss, params, batch, parts):
-    return jax.grad(loss)(params, batch[: len(batch) // parts])
+def checkpointed_scan(step, init, xs, segments):
+    return jax.checkpoint(lambda init, xs: lax.scan(step, init, xs))(init, xs)
 
 
-def gradient_by_vmap(loss, params, batch, parts):
-    pieces = batch.reshape(parts, -1, *batch.shape[1:])
-    gradients = jax.vmap(lambda piece: jax.grad(loss)(params, piece))(pieces)
-    return jax.tree.map(lambda g: g.mean(0), gradients)
+def split(xs, segments):
+    return jax.tree.map(lambda x: x.reshape(segments, -1, *x.shape[1:]), xs)
 
 
-def gradient_of_the_whole_batch(loss, params, batch, parts):
-    return jax.grad(loss)(params, batch)
+def merge(ys):
+    return jax.tree.map(lambda y: y.reshape(-1, *y.shape[2:]), ys)
 
 
-def gradient_of_flat_batch(loss, params, batch, parts):
-    return solve_with_shape(loss, params, batch.reshape(-1), parts)
+def nested_scans(step, init, xs, segments):
+    carry, ys = lax.scan(lambda carry, part: lax.scan(step, carry, part), init, split(xs, segments))
+    return carry, merge(ys)
 
 
-def gradient_of_matrix_only(loss, params, batch, parts):
-    pieces = batch.reshape(parts, len(batch) // parts, batch.shape[1])
-    return solve_with_shape(loss, params, pieces.reshape(batch.shape), parts)
+def nested_scans_of_checkpointed_step(step, init, xs, segments):
+    return nested_scans(jax.checkpoint(step), init, xs, segments)
 
 
-def gradient_as_a_list(loss, params, batch, parts):
-    return [jax.grad(loss)(params, piece) for piece in jnp.split(batch, parts)]
+def results_by_segment(step, init, xs, segments):
+    run = jax.checkpoint(lambda carry, part: lax.scan(step, carry, part))
+    return lax.scan(run, init, split(xs, segments))
 
 
-def solve_with_shape(loss, params, batch, parts):
-    pieces = batch.reshape(parts, -1, *batch.shape[1:])
-
-    def step(total, piece):
-        return jax.tree.map(jnp.add, total, jax.grad(loss)(params, piece)), None
-
-    total = lax.scan(step, jax.tree.map(jnp.zeros_like, params), pieces)[0]
-    return jax.tree.map(lambda g: g / parts, total)
+def last_carry_only(step, init, xs, segments):
+    return results_by_segment(step, init, xs, segments)[0]
 
 
-def gradient_by_fori_loop(loss, params, batch, parts):
-    size = len(batch) // parts
-
-    def add(i, total):
-        piece = lax.dynamic_slice_in_dim(batch, i * size, size)
-        gradient = jax.grad(loss)(params, piece)
-        return jax.tree.map(lambda t, g: t + g / parts, total, gradient)
-
-    return lax.fori_loop(0, parts, add, jax.tree.map(jnp.zeros_like, params))
+def first_segment_only(step, init, xs, segments):
+    return lax.scan(step, init, jax.tree.map(lambda x: x[0], split(xs, segments)))
 
 
-def gradient_of_checkpointed_mean(loss, params, batch, parts):
-    """Let grad accumulate, which saves as much memory if each part is checkpointed."""
+def independent_segments(step, init, xs, segments):
+    carry, ys = jax.vmap(lambda part: lax.scan(step, init, part))(split(xs, segments))
+    return jax.tree.map(lambda c: c[-1], carry), merge(ys)
 
-    def mean_loss(params):
-        pieces = batch.reshape(parts, -1, *batch.shape[1:])
-        return lax.map(jax.checkpoint(lambda piece: loss(params, piece)), pieces).mean()
 
-    return jax.grad(mean_loss)(params)
+def segments_of_an_array(step, init, xs, segments):
+    run = jax.checkpoint(lambda carry, part: lax.scan(step, carry, part))
+    carry, ys = lax.scan(run, init, xs.reshape(segments, -1, *xs.shape[1:]))
+    return carry, merge(ys)
+
+
+def segments_in_a_python_loop(step, init, xs, segments):
+    """Unroll the outer loop, which saves no memory on a CPU."""
+    run = jax.checkpoint(lambda carry, part: lax.scan(step, carry, part))
+    parts, results = split(xs, segments), []
+    for i in range(segments):
+        init, ys = run(init, jax.tree.map(lambda x, i=i: x[i], parts))
+        results.append(ys)
+    return init, jax.tree.map(lambda *ys: jnp.concatenate(ys), *results)
+
+
+def segments_of_checkpointed_steps(step, init, xs, segments):
+    """Checkpoint the steps, too, which recomputes twice and stores even less."""
+    run = jax.checkpoint(lambda carry, part: lax.scan(jax.checkpoint(step), carry, part))
+    carry, ys = lax.scan(run, init, split(xs, segments))
+    return carry, merge(ys)
 
 
 def same_if_close(one, other):
@@ -196,14 +190,17 @@ WRONG = {
         (bytes_as_statistics, "must return a number"),
     ],
     "devices-and-memory/2": [
-        (summed_gradient, "divide the sum of the gradients by the number of parts"),
-        (last_gradient, "which is the gradient of the last part alone"),
-        (first_gradient, "which is the gradient of the first part alone"),
-        (gradient_by_vmap, "must need less than half as much memory"),
-        (gradient_of_the_whole_batch, "must need less than half as much memory"),
-        (gradient_of_flat_batch, "under jit"),
-        (gradient_of_matrix_only, "IndexError"),
-        (gradient_as_a_list, "must have the structure of the parameters"),
+        (plain_scan, "must need less than a quarter"),
+        (scan_of_checkpointed_step, "must need less than a quarter"),
+        (checkpointed_scan, "must need less than a quarter"),
+        (nested_scans, "must need less than a quarter"),
+        (segments_in_a_python_loop, "run the segments in lax.scan"),
+        (nested_scans_of_checkpointed_step, "must need less than a quarter"),
+        (results_by_segment, "the stacked results must be"),
+        (last_carry_only, "must return a pair"),
+        (first_segment_only, "the last carry must be"),
+        (independent_segments, "the last carry must be"),
+        (segments_of_an_array, "has no attribute 'reshape'"),
     ],
     "devices-and-memory/3": [
         (same_if_close, "the last digit differs"),
@@ -218,7 +215,6 @@ WRONG = {
 }
 RIGHT = [
     ("devices-and-memory/1", bytes_from_a_list),
-    ("devices-and-memory/2", gradient_by_fori_loop),
-    ("devices-and-memory/2", gradient_of_checkpointed_mean),
+    ("devices-and-memory/2", segments_of_checkpointed_steps),
     ("devices-and-memory/3", same_by_paths),
 ]

@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 from jaxbits._formatting import format_value
-from jaxbits.book.exercises.assertions import AnswerRejected, assert_returns, call
+from jaxbits.book.exercises.assertions import AnswerRejected, assert_equal, call
 from jaxbits.book.exercises.base import Exercise
 
 
@@ -77,93 +77,97 @@ def _check_bytes(answer: Callable[..., Any], f: Callable[..., Any], x: Any, how:
     raise AnswerRejected(f"{how}, your function must return {expected:,} bytes, got {seen:,}{why}")
 
 
-def accumulated_gradient(loss: Any, params: Any, batch: jax.Array, parts: int) -> Any:
-    """Return the gradient for the whole batch, computed from one part at a time."""
+def scan_in_segments(step: Callable[..., Any], init: Any, xs: Any, segments: int) -> Any:
+    """Return the result of `lax.scan`, with a gradient that stores one carry per segment."""
     raise NotImplementedError
 
 
-def solve_accumulated_gradient(loss: Any, params: Any, batch: jax.Array, parts: int) -> Any:
-    """Loop over the parts with scan. The carry holds the sum of the gradients so far."""
-    pieces = batch.reshape(parts, -1, *batch.shape[1:])
+def solve_scan_in_segments(step: Callable[..., Any], init: Any, xs: Any, segments: int) -> Any:
+    """Loop over the segments, and checkpoint the inner loop over the iterations of a segment."""
+    parts = jax.tree.map(lambda x: x.reshape(segments, -1, *x.shape[1:]), xs)
 
-    def add(total: Any, piece: jax.Array) -> tuple[Any, None]:
-        return jax.tree.map(jnp.add, total, jax.grad(loss)(params, piece)), None
+    @jax.checkpoint
+    def run(carry: Any, part: Any) -> Any:
+        return lax.scan(step, carry, part)
 
-    total, _ = lax.scan(add, jax.tree.map(jnp.zeros_like, params), pieces)
-    return jax.tree.map(lambda g: g / parts, total)
-
-
-def _line_loss(params: dict[str, jax.Array], batch: jax.Array) -> jax.Array:
-    return jnp.mean((params["w"] * batch + params["b"]) ** 2)
+    carry, ys = lax.scan(run, init, parts)
+    return carry, jax.tree.map(lambda y: y.reshape(-1, *y.shape[2:]), ys)
 
 
-def _wide_loss(params: dict[str, jax.Array], batch: jax.Array) -> jax.Array:
-    hidden = jnp.tanh(jnp.tanh(batch @ params["up"]) @ params["square"])
-    return jnp.mean(hidden**2)
+def _smooth(mean: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    mean = 0.5 * mean + 0.5 * x
+    return mean, mean * x
 
 
-def verify_accumulated_gradient(answer: Callable[..., Any]) -> None:
-    """Test the values, a batch with several axes, jit, and the memory of the compiled program."""
-    params = {"w": jnp.float32(2.0), "b": jnp.float32(1.0)}
-    batch = jnp.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
-    gradient = jax.grad(_line_loss)(params, batch)
-    seen = call(answer, _line_loss, params, batch, 3)
-    if not isinstance(seen, dict) or set(seen) != {"w", "b"}:
+def _add_products(total: jax.Array, pair: dict[str, jax.Array]) -> tuple[jax.Array, None]:
+    return total + pair["a"] @ pair["b"], None
+
+
+def verify_scan_in_segments(answer: Callable[..., Any]) -> None:
+    """Test the results, a pytree of arrays, the gradient, and the memory of the gradient."""
+    zero = jnp.float32(0)
+    xs = jnp.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
+    expected = lax.scan(_smooth, zero, xs)
+    seen = call(answer, _smooth, zero, xs, 3)
+    if not isinstance(seen, (tuple, list)) or len(seen) != 2:
         raise AnswerRejected(
-            "the gradient must have the structure of the parameters, a dict with the keys 'w' and "
-            f"'b', got {format_value(seen)}"
+            "your function must return a pair, as lax.scan does: the last carry and the stacked "
+            f"results; got {format_value(seen)}"
         )
-    w = np.asarray(seen["w"])
-    last = np.asarray(jax.grad(_line_loss)(params, batch[-2:])["w"])
-    first = np.asarray(jax.grad(_line_loss)(params, batch[:2])["w"])
-    if w.shape == () and np.allclose(w, 3 * gradient["w"]):
-        raise AnswerRejected(
-            f"with 3 parts, the gradient with respect to 'w' must be {gradient['w']:.4g}, got "
-            f"{float(w):.4g}, which is 3 times as much. The loss is a mean, so divide the sum of "
-            "the gradients by the number of parts"
-        )
-    for wrong, which in ((first, "first"), (last, "last")):
-        if w.shape == () and np.allclose(w, wrong):
-            raise AnswerRejected(
-                f"with 3 parts, the gradient with respect to 'w' must be {gradient['w']:.4g}, got "
-                f"{float(w):.4g}, which is the gradient of the {which} part alone"
-            )
-    assert_returns(answer, _line_loss, params, batch, 3, expected=gradient)
-    assert_returns(answer, _line_loss, params, batch, 1, expected=gradient)
-    assert_returns(
-        answer,
-        _line_loss,
-        params,
-        batch.reshape(6, 1, 1),
-        2,
-        expected=gradient,
-        why="split only the first axis of the batch",
+    for segments in (3, 1, 6):
+        carry, ys = call(answer, _smooth, zero, xs, segments)
+        what = f"with 6 iterations in {segments} segments, the {{}} must be"
+        assert_equal(carry, expected[0], what.format("last carry"))
+        assert_equal(ys, expected[1], what.format("stacked results"))
+    pairs = {"a": jnp.arange(12.0).reshape(4, 3), "b": jnp.ones((4, 3, 2))}
+    total = jnp.zeros(2)
+    assert_equal(
+        call(answer, _add_products, total, pairs, 2),
+        lax.scan(_add_products, total, pairs),
+        "if xs is a dict of arrays and step returns None as its result, your function must return",
     )
-    _check_memory(answer)
+    _check_gradient(answer)
 
 
-def _check_memory(answer: Callable[..., Any]) -> None:
-    parts = 8
-    params = {
-        "up": jax.ShapeDtypeStruct((16, 256), jnp.float32),
-        "square": jax.ShapeDtypeStruct((256, 256), jnp.float32),
-    }
-    batch = jax.ShapeDtypeStruct((4096, 16), jnp.float32)
+def _check_gradient(answer: Callable[..., Any]) -> None:
+    segments = 16
 
-    def temporary(f: Callable[..., Any]) -> int:
-        memory: Any = jax.jit(f).lower(params, batch).compile().memory_analysis()
-        return int(memory.temp_size_in_bytes)
+    def loss_with(scan: Callable[..., Any]) -> Callable[..., Any]:
+        def loss(w: jax.Array, h: jax.Array, xs: jax.Array) -> jax.Array:
+            def step(h: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+                h = jnp.tanh(h @ w + x)
+                return h, h[0, 0]
 
-    def in_parts(params: Any, batch: Any) -> Any:
-        return call(answer, _wide_loss, params, batch, parts, how="under jit, ")
+            h, ys = scan(step, h, xs)
+            total: jax.Array = (h**2).sum() + ys.sum()
+            return total
 
-    whole = temporary(jax.grad(_wide_loss))
-    if temporary(in_parts) > whole / 2:
+        return loss
+
+    def answer_scan(step: Any, init: Any, xs: Any) -> Any:
+        return call(answer, step, init, xs, segments, how="under grad, ")
+
+    def temporary(scan: Callable[..., Any]) -> int:
+        shapes = ((64, 64), (256, 64), (256,))
+        arguments = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
+        memory: Any = jax.jit(jax.grad(loss_with(scan))).lower(*arguments).compile()
+        return int(memory.memory_analysis().temp_size_in_bytes)
+
+    w, h = jnp.array([[0.5, -1.0], [1.0, 0.25]]), jnp.array([[1.0, 2.0]])
+    xs = jnp.linspace(-1, 1, 2 * segments)
+    assert_equal(
+        jax.grad(loss_with(answer_scan))(w, h, xs),
+        jax.grad(loss_with(lax.scan))(w, h, xs),
+        "the gradient with respect to a weight that step captures must be",
+    )
+    whole, seen = temporary(lax.scan), temporary(answer_scan)
+    if seen > whole / 4:
         raise AnswerRejected(
-            f"with {parts} parts, the compiled program must need less than half as much memory for "
-            f"temporary arrays as jax.grad of the whole batch, which needs {whole:,} bytes, got "
-            f"{temporary(in_parts):,}. Process one part after another in lax.scan, and keep only "
-            "the sum of the gradients"
+            f"for 256 iterations in {segments} segments, the gradient must need less than a "
+            "quarter of the memory for temporary arrays that the gradient of lax.scan needs, "
+            f"which is {whole:,} bytes; got {seen:,}. Checkpoint a function that runs a whole "
+            "segment, and run the segments in lax.scan, so that JAX stores only the carries "
+            "between the segments"
         )
 
 
@@ -235,19 +239,21 @@ EXERCISES = (
     ),
     Exercise(
         id="devices-and-memory/2",
-        title="a gradient in parts",
-        stub=accumulated_gradient,
+        title="a loop in segments",
+        stub=scan_in_segments,
         hints=(
-            "If the loss is a mean, the gradient for the batch is the mean of the gradients for "
-            "its parts, because all parts have the same size.",
-            "Reshape the batch to (parts, rows per part, ...), and loop over the first axis with "
-            "lax.scan. The carry is the sum of the gradients so far, and it starts with zeros like "
-            "the parameters.",
-            "jax.vmap over the parts computes the right gradient, but it processes all parts at "
-            "the same time and saves no memory. Use lax.scan, and divide the sum by parts.",
+            "jax.checkpoint(step) stores the carry of every iteration, because the carry is an "
+            "input of step. Which function could you checkpoint instead?",
+            "Reshape each array to (segments, iterations per segment, ...), and nest two scans. "
+            "The inner scan runs step over one segment, and the outer scan runs over the "
+            "segments. Checkpoint the function that contains the inner scan.",
+            "Without jax.checkpoint, two nested scans store as much as one. A Python loop over the "
+            "segments saves nothing on a CPU, either. Stacked results of the outer scan have the "
+            "shape (segments, iterations per segment, ...), so merge their first two axes with "
+            "jax.tree.map.",
         ),
-        verify=verify_accumulated_gradient,
-        solution=solve_accumulated_gradient,
+        verify=verify_scan_in_segments,
+        solution=solve_scan_in_segments,
     ),
     Exercise(
         id="devices-and-memory/3",
