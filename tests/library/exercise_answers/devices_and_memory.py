@@ -109,16 +109,6 @@ def segments_of_an_array(step, init, xs, segments):
     return carry, merge(ys)
 
 
-def segments_in_a_python_loop(step, init, xs, segments):
-    """Unroll the outer loop, which saves no memory on a CPU."""
-    run = jax.checkpoint(lambda carry, part: lax.scan(step, carry, part))
-    parts, results = split(xs, segments), []
-    for i in range(segments):
-        init, ys = run(init, jax.tree.map(lambda x, i=i: x[i], parts))
-        results.append(ys)
-    return init, jax.tree.map(lambda *ys: jnp.concatenate(ys), *results)
-
-
 def segments_of_checkpointed_steps(step, init, xs, segments):
     """Checkpoint the steps, too, which recomputes twice and stores even less."""
     run = jax.checkpoint(lambda carry, part: lax.scan(jax.checkpoint(step), carry, part))
@@ -194,7 +184,6 @@ WRONG = {
         (scan_of_checkpointed_step, "must need less than a quarter"),
         (checkpointed_scan, "must need less than a quarter"),
         (nested_scans, "must need less than a quarter"),
-        (segments_in_a_python_loop, "run the segments in lax.scan"),
         (nested_scans_of_checkpointed_step, "must need less than a quarter"),
         (results_by_segment, "the stacked results must be"),
         (last_carry_only, "must return a pair"),

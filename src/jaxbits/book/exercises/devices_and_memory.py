@@ -247,10 +247,10 @@ EXERCISES = (
             "Reshape each array to (segments, iterations per segment, ...), and nest two scans. "
             "The inner scan runs step over one segment, and the outer scan runs over the "
             "segments. Checkpoint the function that contains the inner scan.",
-            "Without jax.checkpoint, two nested scans store as much as one. A Python loop over the "
-            "segments saves nothing on a CPU, either. Stacked results of the outer scan have the "
-            "shape (segments, iterations per segment, ...), so merge their first two axes with "
-            "jax.tree.map.",
+            "Without jax.checkpoint, two nested scans store as much as one. In JAX 0.10 and older, "
+            "a Python loop over the segments saves nothing on a CPU, either. Stacked results of "
+            "the outer scan have the shape (segments, iterations per segment, ...), so merge their "
+            "first two axes with jax.tree.map.",
         ),
         verify=verify_scan_in_segments,
         solution=solve_scan_in_segments,
