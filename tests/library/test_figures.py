@@ -94,6 +94,12 @@ WITH_ARGUMENTS = {
         {"cut": {"0": [[0, 4], [0, 2]], "1": [[4, 8], [0, 2]]}, "whole": {"0": [[0, 8], [0, 2]]}},
         {"0": 0, "1": 1},
     ),
+    "devices_and_memory.memory_by_program": lambda draw: draw(
+        {
+            name: jax.jit(f).lower(jnp.ones((64, 64))).compile().memory_analysis()
+            for name, f in {"sum": jnp.sum, "sorted": lambda x: jnp.sort(x) @ x}.items()
+        }
+    ),
     "data_loading.augmentation_draws": lambda draw: draw(
         {"no worker": [[1, 2]], "two": [[3, 3], [3, 3]]}
     ),
