@@ -22,6 +22,7 @@ from importlib.resources import files
 from typing import Any
 
 from jaxbits import runtime
+from jaxbits._matching_rules import compile_shared
 
 ALSO_SHARP = "Also sharp"
 """The section whose entries are the rows of a table that the notebook computes."""
@@ -33,14 +34,18 @@ class CatalogueError(ValueError):
 
 @dataclass(frozen=True)
 class Symptom:
-    """An error that a sharp bit causes.
+    """An error or a warning that a sharp bit causes, or a line that it adds to a log.
 
     Attributes:
-        error: The name of the error's class.
+        error: The name of the error's or the warning's class, or "" for a line in a log.
         text: The constant part of the message, in which ``…`` stands for any characters.
         leaked: Whether the symptom matches only errors about a tracer that has outlived its trace.
         line: A regular expression for the reader's line of code, or "". It distinguishes sharp bits
             that cause the same message.
+        context: A regular expression, or "". It must match somewhere in what the reader pasted, for
+            example because other programs raise the same error.
+        generic: Whether Python, NumPy, or another program raises the same error. A traceback then
+            matches only if JAX or a library that builds on it appears in it.
 
     >>> symptom = Symptom("IndexError", "index … is out of bounds")
     >>> symptom.message_score("IndexError", "index 3 is out of bounds")
@@ -53,6 +58,8 @@ class Symptom:
     text: str
     leaked: bool = False
     line: str = ""
+    context: str = ""
+    generic: bool = False
 
     @functools.cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -87,7 +94,7 @@ class Symptom:
         """
         if not self.line or not code:
             return 0
-        return 1 if re.search(self.line, code) else -1
+        return 1 if compile_shared(self.line).search(code) else -1
 
 
 @dataclass(frozen=True)
