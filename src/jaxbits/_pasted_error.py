@@ -87,7 +87,7 @@ def clean_lines(text: str) -> list[str]:
 
 def _clean_line(line: str, rules: Rules) -> str:
     if code := rules.find("pytest_arrow", line):
-        return f"---> 0 {code[1]}".rstrip()
+        return f"---> 0 {code[1]}".rstrip(" ")
     line = _remove(line, rules.lists["suffixes"])
     return _remove(line, rules.lists["prefixes"])
 
