@@ -147,7 +147,8 @@
       const { scores } = this;
       const { name } = this.pasted.main;
       const agrees = this.classAgrees(known, name);
-      if (known.isIn(this.tight) && this.isLongEnough(known, agrees, true)) {
+      const isLine = name && !known.entry.error; // A line of a log is no part of an error's message.
+      if (!isLine && known.isIn(this.tight) && this.isLongEnough(known, agrees, true)) {
         const extra = agrees > 0 ? scores.same_class : agrees < 0 ? scores.other_class : 0;
         const leak = known.entry.leaked ? 1000 : 0;
         return { score: scores.exact + known.letters + extra + leak, how: "message" };
@@ -160,13 +161,14 @@
           }
         }
       }
-      if (agrees < 0 && !this.isQuestion) return { score: 0, how: "" };
+      if (isLine || (agrees < 0 && !this.isQuestion)) return { score: 0, how: "" };
       if (!this.tight) {
         const isKnown = name === known.entry.error && this.rules.telling.has(name);
         return { score: isKnown ? scores.class_only : 0, how: "class" };
       }
-      const cut = known.entry.error ? this.cutScore(known, agrees) : 0;
+      const cut = this.cutScore(known, agrees);
       if (cut) return { score: cut, how: "cut" };
+      if (known.entry.generic && !this.isQuestion) return { score: 0, how: "" };
       return { score: this.isQuestion ? this.questionScore(known) : this.wordsScore(known, agrees), how: "words" };
     }
 
@@ -216,6 +218,8 @@
       const { scores } = this;
       const total = this.sum(known.order);
       const shared = known.order.filter((word) => this.typed.has(word));
+      // The word that says most is what distinguishes the symptom from others.
+      if (known.order.length && !this.typed.has(this.clearest(known.order))) return 0;
       const isTelling = agrees > 0 && this.rules.telling.has(this.pasted.main.name);
       const least = isTelling ? scores.min_share_telling : agrees > 0 ? scores.min_share_same : scores.min_share;
       if (!shared.length || this.sum(shared) < least * total) return 0;
@@ -237,6 +241,10 @@
         }
       }
       return best[wanted.length];
+    }
+
+    clearest(words) {
+      return words.reduce((best, word) => (this.matcher.worth(word) > this.matcher.worth(best) ? word : best));
     }
 
     sum(words) {

@@ -83,8 +83,10 @@
         if (this.rules.find("demoting", line)) this.isLate = true;
       } else if (arrow) this.markCode(arrow[1].trim());
       else if (this.readHeader(line) || this.readFrame(line)) return;
-      else if (this.open.length) this.extend(line);
-      else if (this.isInFrames) {
+      else if (this.open.length) {
+        const [{ lines }] = this.open;
+        if (lines.length < this.rules.scores.message_lines) lines.push(line);
+      } else if (this.isInFrames) {
         if (this.expectsCode && !/^\d+\b/.test(line)) this.frames[this.frames.length - 1].code = line;
         this.expectsCode = false;
       } else this.loose.push(line);
@@ -97,24 +99,18 @@
         Object.assign(this, { open: [], isInFrames: false, announced: match[2] });
         return true;
       }
-      this.extend(line);
+      if (this.open.length && !match[3]) return false; // The name of a class ends a wrapped link.
       const message = {
         name: match[2], lines: match[3] ? [match[3]] : [], isNested: this.open.length > 0, isLate: this.isLate,
       };
       this.messages.push(message);
-      this.open.push(message);
+      this.open = [message];
       this.isInFrames = this.expectsCode = false;
       return true;
     }
 
     isClass(name) {
       return this.classes.has(name) || Boolean(this.rules.find("class_name", name));
-    }
-
-    extend(line) {
-      for (const message of this.open) {
-        if (message.lines.length < this.rules.scores.message_lines) message.lines.push(line);
-      }
     }
 
     readFrame(line) {

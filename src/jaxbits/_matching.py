@@ -200,7 +200,9 @@ class _LookUp:
         scores, main = self.scores, self.pasted.main
         agrees = self._class_agrees(known, self.classes)
         leak = 1000 if known.symptom.leaked else 0
-        if known.is_in(self.tight) and self._is_long_enough(known, agrees):
+        # A line of a log is no part of an error's message.
+        is_line = bool(main.name) and not known.symptom.error
+        if not is_line and known.is_in(self.tight) and self._is_long_enough(known, agrees):
             extra = {1: scores["same_class"], 0: 0.0, -1: scores["other_class"]}[agrees]
             return scores["exact"] + known.letters + extra + leak, "message"
         for messages, base, how in (
@@ -211,13 +213,15 @@ class _LookUp:
                 also_agrees = self._class_agrees(known, [message.name])
                 if known.is_in(tight) and self._is_long_enough(known, also_agrees, is_main=False):
                     return base + known.letters / 2 + scores["same_class"] * also_agrees, how
-        if agrees < 0 and not self.is_question:
+        if is_line or (agrees < 0 and not self.is_question):
             return 0.0, ""
         if not self.tight:
             is_known = main.name == known.symptom.error and main.name in self.rules.telling
             return (scores["class_only"], "class") if is_known else (0.0, "")
-        if known.symptom.error and (score := self._cut_score(known, agrees)):
+        if score := self._cut_score(known, agrees):
             return score, "cut"
+        if known.symptom.generic and not self.is_question:
+            return 0.0, ""
         score = self._question_score(known) if self.is_question else self._words_score(known, agrees)
         return score, "words"
 
@@ -268,6 +272,9 @@ class _LookUp:
         """Return the score of a message that says the same as a symptom in similar words."""
         total = self._sum(known.order)
         shared = [word for word in known.order if word in self.typed]
+        # The word that says most is what distinguishes the symptom from others.
+        if known.order and max(known.order, key=self.matcher.worth) not in self.typed:
+            return 0.0
         is_telling = agrees > 0 and self.pasted.main.name in self.rules.telling
         least = self.scores[
             "min_share_telling" if is_telling else "min_share_same" if agrees > 0 else "min_share"

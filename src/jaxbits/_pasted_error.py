@@ -21,7 +21,8 @@ class Message:
     Attributes:
         name: The class, or "".
         lines: The lines of the message. They are empty if only the class is known.
-        is_nested: Whether the message is part of the message before it.
+        is_nested: Whether no frame and no other line separates it from the message before, which
+            quotes it.
         is_late: Whether Python raised the error after it had reported the main one.
     """
 
@@ -124,7 +125,8 @@ class _Reader:
         elif self._read_header(line) or self._read_frame(line):
             return
         elif self.open:
-            self._extend(line)
+            if len(self.open[0].lines) < self.rules.scores["message_lines"]:
+                self.open[0].lines.append(line)
         elif self.is_in_frames:
             if self.expects_code and not re.match(r"\d+\b", line, re.ASCII):
                 self.frames[-1].code = line
@@ -139,20 +141,16 @@ class _Reader:
         if match[3] is None and "Traceback" in line:
             self.open, self.is_in_frames, self.announced = [], False, match[2]
             return True
-        self._extend(line)
+        if self.open and not match[3]:
+            return False  # The name of a class ends a wrapped link.
         message = Message(match[2], [match[3]] if match[3] else [], bool(self.open), self.is_late)
         self.messages.append(message)
-        self.open.append(message)
+        self.open = [message]
         self.is_in_frames = self.expects_code = False
         return True
 
     def _is_class(self, name: str) -> bool:
         return name in self.classes or bool(self.rules.find("class_name", name))
-
-    def _extend(self, line: str) -> None:
-        for message in self.open:
-            if len(message.lines) < self.rules.scores["message_lines"]:
-                message.lines.append(line)
 
     def _read_frame(self, line: str) -> bool:
         match = self.rules.find("frames", line)
