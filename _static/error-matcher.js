@@ -9,6 +9,7 @@
 
   const MOST = 5;
   const WORD = /[A-Za-z_][A-Za-z_0-9]+/g;
+  const PARTS = /_+|(?<=[a-z0-9])(?=[A-Z])/;
   const NO_MESSAGE = /https?:\/\/\S*|\S*[/\\]\S+\.\w+\S*/g;
 
   /** The letters that count: ASCII in lowercase, without whitespace and quotation marks. */
@@ -20,7 +21,7 @@
   function wordsOf(text) {
     const found = new Set();
     for (const word of text.match(WORD) || []) {
-      const parts = word.split(/_+|(?<=[a-z0-9])(?=[A-Z])/).filter((part) => part.length > 1);
+      const parts = word.split(PARTS).filter((part) => part.length > 1);
       for (const part of [word, ...parts]) found.add(part.toLowerCase());
     }
     return found;
@@ -44,8 +45,8 @@
       return this.parts.length > 0 && text.includes(this.parts[0]) && this.pattern.test(text);
     }
 
-    /** How many letters of the symptom stand at the end of a text, which was cut off. */
-    lettersBeforeCut(text) {
+    /** How many letters of the symptom stand at the end of a text, which was cut off. After a gap, more than `least` must. */
+    lettersBeforeCut(text, least) {
       const count = (parts) => parts.reduce((total, part) => total + part.length, 0);
       for (let last = this.parts.length - 1; last >= 0; last -= 1) {
         let rest = text;
@@ -54,7 +55,7 @@
           if (!match) continue;
           rest = text.slice(match.index + match[0].length);
         }
-        for (let length = Math.min(this.parts[last].length, rest.length); length > 0; length -= 1) {
+        for (let length = Math.min(this.parts[last].length, rest.length); length > (last ? least : 0); length -= 1) {
           if (rest.endsWith(this.parts[last].slice(0, length))) return count(this.parts.slice(0, last)) + length;
         }
       }
@@ -127,8 +128,11 @@
       this.order = allWords(message);
       this.isQuestion = !pasted.main.name && !pasted.hasFrames &&
         this.order.length > 0 && this.order.length <= this.scores.short_words;
-      const last = (/([A-Za-z_]\w{2,})$/.exec(message) || ["", ""])[1].toLowerCase();
-      this.started = matcher.uses.has(last) ? "" : last;
+      const last = /([A-Za-z_]\w{2,})$/.exec(message);
+      const ends = last ? [last[1], last[1].split(PARTS).pop()] : [];
+      // The last word, or the last part of a name, may be one that is still being typed.
+      this.started = [...new Set(ends.map((end) => end.toLowerCase()))]
+        .filter((end) => end && !matcher.uses.has(end));
     }
 
     match(known) {
@@ -166,9 +170,9 @@
         const isKnown = name === known.entry.error && this.rules.telling.has(name);
         return { score: isKnown ? scores.class_only : 0, how: "class" };
       }
+      if (known.entry.generic && !this.isQuestion) return { score: 0, how: "" };
       const cut = this.cutScore(known, agrees);
       if (cut) return { score: cut, how: "cut" };
-      if (known.entry.generic && !this.isQuestion) return { score: 0, how: "" };
       return { score: this.isQuestion ? this.questionScore(known) : this.wordsScore(known, agrees), how: "words" };
     }
 
@@ -186,10 +190,10 @@
 
     /** The score of a message that ends in the middle of a symptom's text, or 0. */
     cutScore(known, agrees) {
-      const letters = known.lettersBeforeCut(this.cut);
-      const isWhole = letters === this.cut.length && agrees > 0;
-      const isTelling = isWhole && this.rules.telling.has(this.pasted.main.name);
-      const least = isTelling ? 4 : this.scores.min_letters_cut * (isWhole ? 0.6 : 1);
+      const letters = known.lettersBeforeCut(this.cut, this.scores.min_letters_part - 1);
+      const isAll = letters === this.cut.length && agrees > 0;
+      const isTelling = isAll && this.rules.telling.has(this.pasted.main.name);
+      const least = isTelling ? this.scores.min_letters_telling : this.scores.min_letters_cut;
       if (letters < least || (letters < 0.4 * known.letters && !isTelling)) return 0;
       return this.scores.cut + 40 * letters / known.letters;
     }
@@ -198,13 +202,11 @@
     questionScore(known) {
       const { scores } = this;
       const shared = [...this.typed].filter((word) => known.words.has(word));
-      let typed = [...this.typed];
-      if (this.started) {
-        typed = typed.filter((word) => word !== this.started);
-        // While a word is being typed, its beginning counts as the word that it may become.
-        const becomes = [...known.words].find((word) => word.startsWith(this.started)) || "";
+      const typed = [...this.typed].filter((word) => !this.started.includes(word));
+      for (const start of this.started) {
+        const becomes = [...known.words].find((word) => word.startsWith(start)) || "";
         if (becomes && !shared.includes(becomes)) shared.push(becomes);
-        typed.push(becomes || this.started);
+        typed.push(becomes || start);
       }
       const ofTyped = this.sum(shared) / this.sum(new Set(typed));
       const ofEntry = this.sum(shared) / this.sum(known.words);

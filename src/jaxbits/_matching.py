@@ -90,8 +90,13 @@ class _Known:
     def is_in(self, text: str) -> bool:
         return bool(self.parts) and self.parts[0] in text and bool(self.pattern.search(text))
 
-    def letters_before_cut(self, text: str) -> int:
-        """Return how many letters of the symptom stand at the end of a text, which was cut off."""
+    def letters_before_cut(self, text: str, least: int) -> int:
+        """Return how many letters of the symptom stand at the end of a text, which was cut off.
+
+        Args:
+            text: The squeezed text.
+            least: How many letters must follow after a gap.
+        """
         for last in range(len(self.parts) - 1, -1, -1):
             rest = text
             if last:
@@ -100,7 +105,7 @@ class _Known:
                 if match is None:
                     continue
                 rest = text[match.end() :]
-            for length in range(min(len(self.parts[last]), len(rest)), 0, -1):
+            for length in range(min(len(self.parts[last]), len(rest)), least if last else 0, -1):
                 if rest.endswith(self.parts[last][:length]):
                     return sum(map(len, self.parts[:last])) + length
         return 0
@@ -178,7 +183,11 @@ class _LookUp:
             and 0 < len(self.order) <= self.scores["short_words"]
         )
         last = _LAST_WORD.search(said)
-        self.started = last[1].lower() if last and last[1].lower() not in matcher.uses else ""
+        ends = [last[1], _PARTS.split(last[1])[-1]] if last else []
+        # The last word, or the last part of a name, may be one that is still being typed.
+        self.started = [
+            end for end in dict.fromkeys(map(str.lower, ends)) if end and end not in matcher.uses
+        ]
 
     def match(self, known: _Known) -> Match | None:
         if not self._may_be(known.symptom):
@@ -218,10 +227,10 @@ class _LookUp:
         if not self.tight:
             is_known = main.name == known.symptom.error and main.name in self.rules.telling
             return (scores["class_only"], "class") if is_known else (0.0, "")
-        if score := self._cut_score(known, agrees):
-            return score, "cut"
         if known.symptom.generic and not self.is_question:
             return 0.0, ""
+        if score := self._cut_score(known, agrees):
+            return score, "cut"
         score = self._question_score(known) if self.is_question else self._words_score(known, agrees)
         return score, "words"
 
@@ -242,10 +251,10 @@ class _LookUp:
 
     def _cut_score(self, known: _Known, agrees: int) -> float:
         """Return the score of a message that ends in the middle of a symptom's text, or 0."""
-        letters = known.letters_before_cut(self.cut)
-        is_whole = letters == len(self.cut) and agrees > 0
-        is_telling = is_whole and self.pasted.main.name in self.rules.telling
-        least = 4 if is_telling else self.scores["min_letters_cut"] * (0.6 if is_whole else 1)
+        letters = known.letters_before_cut(self.cut, int(self.scores["min_letters_part"]) - 1)
+        is_all = letters == len(self.cut) and agrees > 0
+        is_telling = is_all and self.pasted.main.name in self.rules.telling
+        least = self.scores["min_letters_telling" if is_telling else "min_letters_cut"]
         if letters < least or (letters < 0.4 * known.letters and not is_telling):
             return 0.0
         return self.scores["cut"] + 40 * letters / known.letters
@@ -253,14 +262,12 @@ class _LookUp:
     def _question_score(self, known: _Known) -> float:
         """Return the score of a few words that somebody typed, most of which must be known."""
         shared = [word for word in self.typed if word in known.words]
-        typed = list(self.typed)
-        if self.started:
-            typed.remove(self.started)
-            # While a word is being typed, its beginning counts as the word that it may become.
-            becomes = next((w for w in known.words if w.startswith(self.started)), "")
+        typed = [word for word in self.typed if word not in self.started]
+        for start in self.started:
+            becomes = next((word for word in known.words if word.startswith(start)), "")
             if becomes and becomes not in shared:
                 shared.append(becomes)
-            typed.append(becomes or self.started)
+            typed.append(becomes or start)
         of_typed = self._sum(shared) / self._sum(dict.fromkeys(typed))
         of_entry = self._sum(shared) / self._sum(known.words)
         is_clear = any(self.matcher.worth(word) > self.scores["clear_word"] for word in shared)
