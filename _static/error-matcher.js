@@ -142,7 +142,7 @@
     /** Whether what else was pasted allows a symptom. */
     mayBe(entry, known) {
       if (entry.leaked && !this.pasted.isLeak) return false;
-      if (entry.generic && this.pasted.hasFrames && !this.pasted.mentionsJax) return false;
+      if (entry.generic && this.pasted.isForeign) return false;
       return !known.context || known.context.test(this.pasted.whole);
     }
 

@@ -49,8 +49,8 @@
     return line;
   }
 
-  function cleanLine(line, rules) {
-    const code = rules.find("pytest_arrow", line);
+  function cleanLine(line, rules, isPytest) {
+    const code = isPytest ? rules.find("pytest_arrow", line) : null;
     if (code) return `---> 0 ${code[1]}`.replace(/ +$/, "");
     return remove(remove(line, rules.lists.suffixes), rules.lists.prefixes);
   }
@@ -59,9 +59,9 @@
   function cleanLines(text, rules) {
     text = text.replace(OUTSIDE_BMP, "?");
     for (const [pattern, replacement] of rules.clean) text = text.replace(pattern, () => replacement);
-    return text.split("\n").slice(-MAX_LINES)
-      .map((line) => cleanLine(line.slice(0, MAX_LINE), rules))
-      .filter(Boolean);
+    const lines = text.split("\n").slice(-MAX_LINES).map((line) => line.slice(0, MAX_LINE));
+    const isPytest = lines.some((line) => rules.find("pytest_message", line));
+    return lines.map((line) => cleanLine(line, rules, isPytest)).filter(Boolean);
   }
 
   const textOf = (message) => message.lines.join("\n").trim();
@@ -201,8 +201,9 @@
       code: reader.readerCode(),
       library: last ? last[1] : "",
       hasFrames: reader.frames.length > 0,
+      isForeign: reader.frames.length > 0 && !rules.find("mentions_jax", whole) &&
+        Boolean(rules.find("mentions_others", whole)),
       isLeak: isLeak(main, reader.frames, lines, rules),
-      mentionsJax: Boolean(rules.find("mentions_jax", whole)),
     };
   }
 

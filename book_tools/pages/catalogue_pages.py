@@ -14,6 +14,8 @@ from book_tools.pages.render import render_page
 from jaxbits._catalogue import SharpBit, heading_id
 from jaxbits._matching_rules import read_rules
 
+WITHOUT_CLASS = "Lines without a class"
+
 
 @dataclass(frozen=True)
 class ErrorGroup:
@@ -55,14 +57,16 @@ def group_by_task(bits: Iterable[SharpBit]) -> list[ErrorGroup]:
 
 
 def index_by_class(bits: Iterable[SharpBit]) -> dict[str, list[tuple[str, str]]]:
-    """Return each error class with its messages and the ids of their sharp bits, sorted."""
+    """Return each error class with its messages and the ids of their sharp bits, sorted.
+
+    What has no class, such as a line of a log, comes last.
+    """
     found: dict[str, list[tuple[str, str]]] = {}
     for bit in bits:
         for error, text in sorted_messages(bit):
-            found.setdefault(error, []).append((text, bit.id))
-    return {
-        error: sorted(found[error], key=_alphabetically) for error in sorted(found, key=str.lower)
-    }
+            found.setdefault(error or WITHOUT_CLASS, []).append((text, bit.id))
+    classes = sorted(found, key=lambda error: (error == WITHOUT_CLASS, error.lower()))
+    return {error: sorted(found[error], key=_alphabetically) for error in classes}
 
 
 def has_guard(bit: SharpBit) -> bool:

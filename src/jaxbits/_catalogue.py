@@ -44,8 +44,8 @@ class Symptom:
             that cause the same message.
         context: A regular expression, or "". It must match somewhere in what the reader pasted, for
             example because other programs raise the same error.
-        generic: Whether Python, NumPy, or another program raises the same error. A traceback then
-            matches only if JAX or a library that builds on it appears in it.
+        generic: Whether Python, NumPy, or another program raises the same error. A traceback does
+            not match if it shows other libraries, but neither JAX nor one that builds on it.
 
     >>> symptom = Symptom("IndexError", "index … is out of bounds")
     >>> symptom.message_score("IndexError", "index 3 is out of bounds")

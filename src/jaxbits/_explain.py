@@ -116,7 +116,7 @@ def explain(error: BaseException | str) -> Explanation:
             main=Message(classes[0], [str(error)]),
             code=frame.code if frame else "",
             is_leak=has_leaked_tracer(error),
-            mentions_jax=True,
+            is_foreign=False,
         )
     else:
         raise TypeError(f"error must be an exception or a traceback, got {error!r}")

@@ -200,7 +200,7 @@ class _LookUp:
         pasted = self.pasted
         if symptom.leaked and not pasted.is_leak:
             return False
-        if symptom.generic and pasted.has_frames and not pasted.mentions_jax:
+        if symptom.generic and pasted.is_foreign:
             return False
         return not symptom.context or bool(compile_shared(symptom.context).search(pasted.whole))
 

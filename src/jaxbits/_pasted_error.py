@@ -49,8 +49,9 @@ class PastedText:
         library: The package whose line raised the error, or "".
         whole: The clean text in one line.
         has_frames: Whether the text contains a part of a traceback.
+        is_foreign: Whether the traceback shows another library, but neither JAX nor a library that
+            builds on it.
         is_leak: Whether the main error is about a tracer that has outlived its trace.
-        mentions_jax: Whether JAX or a library that builds on it appears in the text.
     """
 
     main: Message
@@ -60,8 +61,8 @@ class PastedText:
     library: str = ""
     whole: str = ""
     has_frames: bool = False
+    is_foreign: bool = False
     is_leak: bool = False
-    mentions_jax: bool = False
 
 
 @dataclass
@@ -82,12 +83,14 @@ def clean_lines(text: str) -> list[str]:
     for pattern, replacement in rules.clean:
         text = pattern.sub(replacement, text)
     lines = [line[:_MAX_LINE] for line in text.split("\n")[-_MAX_LINES:]]
-    cleaned = (_clean_line(line, rules) for line in lines)
+    is_pytest = any(rules.find("pytest_message", line) for line in lines)
+    cleaned = (_clean_line(line, rules, is_pytest) for line in lines)
     return [line for line in cleaned if line]
 
 
-def _clean_line(line: str, rules: Rules) -> str:
-    if code := rules.find("pytest_arrow", line):
+def _clean_line(line: str, rules: Rules, is_pytest: bool) -> str:
+    code = rules.find("pytest_arrow", line) if is_pytest else None
+    if code:
         return f"---> 0 {code[1]}".rstrip(" ")
     line = _remove(line, rules.lists["suffixes"])
     return _remove(line, rules.lists["prefixes"])
@@ -233,8 +236,10 @@ def read_pasted_text(text: str, classes: Collection[str] = ()) -> PastedText:
         library=packages[-1][1] if packages and packages[-1] else "",
         whole=whole,
         has_frames=bool(reader.frames),
+        is_foreign=bool(reader.frames)
+        and not rules.find("mentions_jax", whole)
+        and bool(rules.find("mentions_others", whole)),
         is_leak=_is_leak(main, reader.frames, lines, rules),
-        mentions_jax=bool(rules.find("mentions_jax", whole)),
     )
 
 
