@@ -1,11 +1,11 @@
-"""Read the texts on which Python's and JavaScript's matchers must agree, and damage them as mail and terminals do."""
+"""Read the texts on which both matchers must agree, and damage them as mail and terminals do."""
 
 from __future__ import annotations
 
 import random
 import textwrap
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,22 +80,28 @@ def _behead(text: str, chance: random.Random) -> str:
 
 def _sprinkle(text: str, chance: random.Random) -> str:
     unusual = "\u00a0\u2003\u200b\ufeff\u2019\u201c…é😀\x1b\x85\u2028\r\t\x0c|│>*`\\'\"[31m"
-    return "".join(
-        chance.choice(unusual) if chance.random() < 0.03 else letter for letter in text
-    )
+    return "".join(chance.choice(unusual) if chance.random() < 0.03 else letter for letter in text)
 
 
 def _join(text: str, chance: random.Random) -> str:
-    return f"{text}\n{chance.choice(['', 'ValueError: zork', 'KeyboardInterrupt', '...'])}\n{text[::-1]}"
+    between = chance.choice(["", "ValueError: zork", "KeyboardInterrupt", "..."])
+    return f"{text}\n{between}\n{text[::-1]}"
 
 
-_DAMAGE: list[Callable[[str, random.Random], str]] = [
-    _wrap, _quote, _prefix, _cut, _behead, _sprinkle, _join,
-]  # fmt: skip
+Change = Callable[[str, random.Random], str]
+LAYOUT: tuple[Change, ...] = (_wrap, _quote, _prefix)
+"""Changes that keep every word of a text."""
+ALL_CHANGES: tuple[Change, ...] = (*LAYOUT, _cut, _behead, _sprinkle, _join)
 
 
-def damage(text: str, chance: random.Random) -> str:
-    """Return a text as it may look after one to three programs have changed it."""
-    for change in chance.sample(_DAMAGE, chance.randint(1, 3)):
+def damage(text: str, chance: random.Random, changes: Sequence[Change] = ALL_CHANGES) -> str:
+    """Return a text as it may look after one to three programs have changed it.
+
+    Args:
+        text: The text.
+        chance: What chooses the changes.
+        changes: The changes to choose from.
+    """
+    for change in chance.sample(changes, chance.randint(1, 3)):
         text = change(text, chance)
     return text

@@ -4,7 +4,8 @@
 ``title``, ``section`` (the exact heading, or "Also sharp"), ``silent``, ``fix``, and ``guard``. A
 silent entry also has ``look_for``, and ``noticed``, a list of the groups in which the page *Silent
 failures* shows it. The entry of a bit that causes an error has ``symptoms``, a list of
-``{error = "TypeError", text = "…"}``, and ``task``, its group on the page *Errors*.
+``{error = "TypeError", text = "…"}``, and ``task``, its group on the page *Errors*. Its ``context``
+applies to all symptoms that have none of their own.
 tests/library/test_catalogue.py checks every entry, and tests/pages/test_entry_groups.py its groups.
 """
 
@@ -198,7 +199,9 @@ def parse(texts: Mapping[str, str]) -> Mapping[str, SharpBit]:
 def _sharp_bit(id: str, chapter: str, values: Any) -> SharpBit:
     if not isinstance(values, dict):
         raise TypeError(f"it must be a table, got {values!r}")
-    symptoms = tuple(Symptom(**symptom) for symptom in values.get("symptoms", ()))
+    values = dict(values)
+    shared = {"context": values.pop("context", "")}
+    symptoms = tuple(Symptom(**{**shared, **symptom}) for symptom in values.get("symptoms", ()))
     noticed = tuple(values.get("noticed", ()))
     fields = {
         "look_for": "", **values,

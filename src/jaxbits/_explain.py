@@ -32,8 +32,8 @@ class Explanation:
         bits: Up to three sharp bits, with the best match first.
         frame: The line of the reader's code that led to the error, or None if it is unknown.
         how: What of the error matches: its ``message``, the beginning of it (``cut``), ``another``
-            error in the text, a warning or a line of a log (``aside``), only some ``words``, or only
-            the ``class``. It is "" if nothing matches.
+            error in the text, a warning or a line of a log (``aside``), only some ``words``, or
+            only the ``class``. It is "" if nothing matches.
         library: The package outside JAX whose code raised the error, or "" if it is unknown.
     """
 
@@ -65,7 +65,9 @@ class Explanation:
     def _advice(self) -> str:
         """Return where to look next if the book does not cover the error."""
         name = f" ({self.error})" if self.error else ""
-        library = f" Since {self.library} raised it, also search its issues." if self.library else ""
+        library = (
+            f" Since {self.library} raised it, also search its issues." if self.library else ""
+        )
         return (
             f"No sharp bit in the book matches this error{name}.\n"
             "  • If you have not done so, pass the whole traceback, or its last lines, with the "

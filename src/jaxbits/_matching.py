@@ -56,9 +56,9 @@ class Match:
 
 
 def squeeze(text: str) -> str:
-    """Return the letters that count: ASCII in lowercase, without whitespace and quotation marks.
+    r"""Return the letters that count: ASCII in lowercase, without whitespace and quotation marks.
 
-    >>> squeeze("module 'jax' has\\n no …")
+    >>> squeeze("module 'jax' has\n no …")
     'modulejaxhasno'
     """
     return _NOT_LETTERS.sub("", text).lower()
@@ -231,7 +231,9 @@ class _LookUp:
             return 0.0, ""
         if score := self._cut_score(known, agrees):
             return score, "cut"
-        score = self._question_score(known) if self.is_question else self._words_score(known, agrees)
+        score = (
+            self._question_score(known) if self.is_question else self._words_score(known, agrees)
+        )
         return score, "words"
 
     def _class_agrees(self, known: _Known, classes: Iterable[str]) -> int:

@@ -13,12 +13,12 @@ from typing import Any
 
 @functools.cache
 def compile_shared(pattern: str) -> re.Pattern[str]:
-    """Compile a regular expression that JavaScript also understands, with the same meaning.
+    r"""Compile a regular expression that JavaScript also understands, with the same meaning.
 
     Raises:
         re.error: If the expression is invalid.
 
-    >>> bool(compile_shared(r"\\w").match("é"))  # as in JavaScript
+    >>> bool(compile_shared(r"\w").match("é"))  # as in JavaScript
     False
     """
     return re.compile(pattern, re.ASCII)

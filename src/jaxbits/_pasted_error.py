@@ -219,7 +219,8 @@ def read_pasted_text(text: str, classes: Collection[str] = ()) -> PastedText:
     if not main.name:
         main = _message_inside(lines, rules) or Message("", loose or lines)
         loose = []
-    others, asides = [], []
+    others: list[Message] = []
+    asides: list[Message] = []
     for message in reader.messages:
         if message is not main:
             is_aside = rules.find("warning", message.name)

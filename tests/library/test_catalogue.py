@@ -22,7 +22,7 @@ from jaxbits._matching_rules import compile_shared
 
 FILES = sorted((Path(jaxbits.__file__).parent / "catalogue").glob("*.toml"))
 REQUIRED = {"title", "section", "fix", "guard"}
-STRINGS = REQUIRED | {"look_for", "since", "until", "task"}
+STRINGS = REQUIRED | {"look_for", "since", "until", "task", "context"}
 LISTS = {"symptoms", "noticed"}
 SILENT_ENTRY = """
 [some-bit]

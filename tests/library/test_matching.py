@@ -1,11 +1,11 @@
-"""Test how Python reads and ranks pasted errors. tests/pages/test_matcher.py compares JavaScript."""
+"""Test how Python ranks pasted errors. tests/pages/test_matcher.py compares JavaScript."""
 
 from __future__ import annotations
 
 import random
 
 import pytest
-from match_vectors import Vector, damage, read_vectors
+from match_vectors import LAYOUT, Vector, damage, read_vectors
 
 from jaxbits import explain
 from jaxbits._catalogue import Symptom, load
@@ -103,7 +103,8 @@ def test_match_says_what_matches(text: str, how: str) -> None:
 
 def test_other_words_of_a_long_text_do_not_matter() -> None:
     frame = '  File "/home/me/train.py", line 12, in my_step\n    loss = model_q(batch_q)\n'
-    text = f"Traceback (most recent call last):\n{frame * 3000}{VECTORS['forms: traceback of Python'].text}"
+    end = VECTORS["forms: traceback of Python"].text
+    text = f"Traceback (most recent call last):\n{frame * 3000}{end}"
     assert ids(text)[0] == "value-needed-while-tracing"
 
 
@@ -148,7 +149,9 @@ def test_read_finds_the_readers_line(text: str, code: str) -> None:
 
 
 def test_read_names_the_library_that_raised_the_error() -> None:
-    text = 'File "/venv/lib/python3.11/site-packages/equinox/nn.py", line 3\n  f()\nValueError: zork'
+    text = (
+        'File "/venv/lib/python3.11/site-packages/equinox/nn.py", line 3\n  f()\nValueError: zork'
+    )
     assert read(text).library == "equinox"
     assert "Since equinox raised it" in str(explain(text))
     assert "issues" in str(explain("ValueError: zork"))
@@ -189,5 +192,6 @@ def test_damage_seldom_changes_the_answer() -> None:
         for vector in wordings:
             text = "\n".join(mark + line for line in vector.text.split("\n"))
             assert is_found(vector, text), (mark, vector.name)
-    kept = sum(is_found(vector, damage(vector.text, chance)) for vector in wordings)
-    assert kept > 0.5 * len(wordings)
+    # Wrapping may hide the reader's line, and then another bit with the same message wins.
+    kept = sum(is_found(vector, damage(vector.text, chance, LAYOUT)) for vector in wordings)
+    assert kept > 0.85 * len(wordings)

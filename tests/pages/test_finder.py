@@ -82,12 +82,15 @@ def test_rank_finds_entry_for_every_stored_error(page: Page) -> None:
     errors = stored_errors()
     assert errors, "no chapter stores an error"
     for _, name, text in errors:
-        scores = {
-            bit.id: max(symptom.message_score(name, text) for symptom in bit.symptoms)
+        scores = [
+            (symptom.message_score(name, text), bit.id, symptom.context)
             for bit in _catalogue.load().values()
-            if bit.symptoms
-        }
-        best = {bit for bit, score in scores.items() if score == max(scores.values())}
+            for symptom in bit.symptoms
+        ]
+        highest, _, _ = max(scores)
+        best = {id for score, id, _ in scores if score == highest}
+        if not any(re.search(c, text) for score, _, c in scores if score == highest):
+            continue  # The message alone does not say enough.
         wrapped = "\n".join(textwrap.wrap(f"{name}: {text}", 60))
         in_pytest = "\n".join(f"E       {line}" for line in f"{name}: {text}".splitlines())
         for message in (f"{name}: {text}", wrapped, in_pytest):
@@ -141,8 +144,8 @@ def test_finder_says_that_nothing_matches(page: Page) -> None:
         ("tracer bool", "No message matches exactly. The closest:"),
         ("jax.errors.UnexpectedTracerError", "Only the class of the error is known."),
         (
-            "TypeError: Pred must be a scalar, got 3\n  File 'a'\n---\nTraceback (most recent call last):"
-            "\nRuntimeError: zork",
+            "TypeError: Pred must be a scalar, got 3\n  File 'a'\n---\n"
+            "Traceback (most recent call last):\nRuntimeError: zork",
             "an earlier one is:",
         ),
     ],

@@ -32,7 +32,8 @@ def rank_in_browser(page: Page, texts: Iterable[str]) -> list[tuple[list[Any], d
     found: list[Any] = page.evaluate(
         """(texts) => {
             const read = (id) => JSON.parse(document.getElementById(id).textContent);
-            const matcher = new jaxbitsMatcher.Matcher(read("finder-entries"), read("finder-rules"));
+            const [entries, rules] = [read("finder-entries"), read("finder-rules")];
+            const matcher = new jaxbitsMatcher.Matcher(entries, rules);
             return texts.map((text) => {
                 const { matches, pasted } = matcher.rank(text);
                 return [matches.map(({ entry, score, how }) => [entry.id, how, score]), pasted];
