@@ -61,7 +61,7 @@ def _user_function(program: Any, name: str) -> str:
     jaxpr = getattr(program, "jaxpr", program)
     if is_user_code(_jax_compat.source_file(jaxpr)):
         return str(name)
-    equations = getattr(jaxpr, "eqns", ())
+    equations: Any = getattr(jaxpr, "eqns", ())
     if len(equations) == 1 and equations[0].primitive.name == "shard_map":
         return _mapped_function(equations[0].params["jaxpr"])
     return ""

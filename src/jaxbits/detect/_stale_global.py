@@ -35,8 +35,10 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
     For each name that can change, the detector traces the function again with a different value. If
     the program differs, the value is baked in. The module's source shows what can change, namely
     names that are reassigned after the function, containers that are mutated after it, and
-    attributes that are set outside `__init__`. Even without such evidence, the detector assumes
-    that global containers change unless their names are in capitals or a function has loaded them.
+    attributes that are set outside `__init__`. A value that is created on first use does not count,
+    and neither does the only value that a function such as `main` assigns if the module calls it
+    once. Even without evidence, the detector assumes that global containers change unless their
+    names are in capitals, a function has loaded them, or they are tables of nested dictionaries.
     It reports a note for a value that could change but shows no sign of it, such as a NumPy array
     or a configuration that is bound only once, or an attribute that is set only once. The detector
     tries at most 24 names. If the program is large, it tries fewer of those that show no sign of

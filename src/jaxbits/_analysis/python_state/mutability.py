@@ -114,7 +114,7 @@ def _judge_global(reference: Reference, value: Any, evidence: Evidence) -> bool 
         return False
     if isinstance(value, np.ndarray):  # Most tables of constants are writable, too.
         return None if value.flags.writeable else False
-    if _is_loaded(reference, value, evidence):
+    if _is_loaded(reference, value, evidence) or evidence.is_table(name):
         return None
     # A container is probably filled later. An object with methods that is bound once, such as an
     # optimizer or an environment, is probably kept as it is.
