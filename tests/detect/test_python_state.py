@@ -91,6 +91,18 @@ def test_stale_global_notes_attribute_that_could_change():
     assert [f.severity for f in found] == ["note"]
 
 
+def test_stale_global_first_tries_attributes_that_the_code_names(monkeypatch):
+    class Settings:
+        def __init__(self):
+            vars(self).update({f"unread_{n}": n for n in range(10)}, rate=0.5, decay=0.1)
+
+    monkeypatch.setattr("jaxbits.detect._stale_global._MAX_EQUATIONS", 0)  # As in a large program.
+    settings = Settings()
+    found = detect.stale_global(lambda x: x * settings.rate - settings.decay, 1.0)
+    names = sorted(finding.message.split("`")[1] for finding in found)
+    assert names == ["settings.decay", "settings.rate"]
+
+
 def test_collect_evidence_counts_if_else_as_one_binding():
     found = collect_evidence(("if 1:\n    a = 1\nelse:\n    a = 2\nfor b in c:\n    pass\n",))
     assert not found.is_rebound("a", 0)
