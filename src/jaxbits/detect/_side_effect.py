@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.python_state.reachable_state import line_with_numpy_generator
 from jaxbits._analysis.repeated_calls import is_same_change
 
 _VERBS = {"state": "changed", "leak": "given a traced value", "iterator": "advanced"}
@@ -40,6 +41,8 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
     for (name, location), times in log.calls.items():
         if (name, location) in every_call.calls:
             continue
+        if name == "numpy.random":
+            location = line_with_numpy_generator(target.function)
         seen = f"{times} time{'s' * (times > 1)} in one trace, 0 in the next call"
         if name == "print" and location in log.shape_prints:
             yield Finding(
