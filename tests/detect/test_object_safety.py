@@ -330,6 +330,24 @@ def test_audit_makes_views_of_large_arrays_writable_again():
     assert views["view"].flags.writeable
 
 
+def test_audit_accepts_state_with_deleted_arrays():
+    arrays = {"kept": jnp.ones(4), "donated": jnp.ones(4)}
+    arrays["donated"].delete()
+    report = audit(jax.jit(lambda x: x + arrays["kept"]), X)
+    assert not report.gaps, str(report)
+    assert arrays["donated"].is_deleted()
+
+
+def test_audit_accepts_state_with_arrays_of_another_mesh():
+    first, second = jax.make_mesh((1,), ("first",)), jax.make_mesh((1,), ("second",))
+    scales = {"scale": 2.0, "array": jax.device_put(X, NamedSharding(first, PartitionSpec()))}
+    with jax.set_mesh(second):
+        x = jax.device_put(X, NamedSharding(second, PartitionSpec("second")))
+        report = audit(jax.jit(lambda x: x * scales["scale"]), x)
+    assert not report.gaps, str(report)
+    assert [finding.check for finding in report.findings] == ["stale_global"], str(report)
+
+
 def test_stale_global_still_sees_ordinary_objects():
     settings = types.SimpleNamespace(rate=0.5)
     kinds = {f.message for f in detect.stale_global(lambda x: x * settings.rate, 1.0)}

@@ -81,7 +81,7 @@ def changed_value(value: Any, change_functions: bool = False, depth: int = 4) ->
     if isinstance(value, Tracer):  # An earlier trace leaked it, so nobody can compute with it.
         return value
     if isinstance(value, jax.Array):
-        return value + 1 if jnp.issubdtype(value.dtype, jnp.number) else value
+        return _changed_jax_array(value) if jnp.issubdtype(value.dtype, jnp.number) else value
     if is_function_like(value):
         return _plus_one(value) if change_functions else value
     if not depth or is_shared(value):
@@ -110,6 +110,17 @@ def _changed_array(value: Any) -> Any:
     if value.dtype.kind in "fc":
         changed = np.where(np.abs(value) < _LARGE, changed, value / value.dtype.type(2))
     return changed
+
+
+def _changed_jax_array(value: Any) -> Any:
+    """Return a different array, or the array itself if nobody can read or compute with it."""
+    if value.is_deleted():
+        return value
+    try:
+        return value + 1
+    except Exception:  # The array may belong to another mesh than the current one.
+        is_readable = value.is_fully_addressable and not value.weak_type
+    return jax.device_put(np.asarray(value) + 1, value.sharding) if is_readable else value
 
 
 def _changed_container(
