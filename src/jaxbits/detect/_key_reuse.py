@@ -55,13 +55,14 @@ def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
     second step. Draws and splits whose results are never used do not count. If two calls of one
     function use the same key with other arguments, and the program subtracts or compares the
     results, the finding is a warning, because common random numbers may be intended. It is a note
-    if one argument is a shifted copy of the other, as in antithetic sampling. A key that a function
-    makes from a literal in every call is left to `const_key`. The detector handles typed and raw
-    keys. Apart from children, it cannot see that two different values in the program are equal
-    keys. It also cannot see that the caller passes one key twice, that a key belongs to an array of
-    keys that was used as a whole, or that the number that you fold in is the number of a child only
-    in other calls. `jax.debug_key_reuse(True)` comes closest, but it stops at the first reuse and
-    ignores raw keys.
+    if one argument is a shifted copy of the other, as in antithetic sampling. It is also a note if
+    the program evaluates one function again with equal arguments to differentiate another result,
+    or if it rearranges several arrays in the same order. A key that a function makes from a literal
+    in every call is left to `const_key`. The detector handles typed and raw keys. Apart from
+    children, it cannot see that two different values in the program are equal keys. It also cannot
+    see that the caller passes one key twice, that a key belongs to an array of keys that was used
+    as a whole, or that the number that you fold in is the number of a child only in other calls.
+    `jax.debug_key_reuse(True)` comes closest, but it stops at the first reuse and ignores raw keys.
 
     >>> import jax
     >>> from jaxbits import detect
