@@ -226,8 +226,8 @@ EXERCISES = (
         title="the memory of a call",
         stub=bytes_needed,
         hints=(
-            "You can compile a function without running it. What does the compiled program tell "
-            "you about its memory?",
+            "You can compile a function without running it. Which method of the compiled program "
+            "reports how much memory it needs?",
             "jax.jit(f).lower(x).compile() works for arrays, for ShapeDtypeStructs, and for "
             "pytrees of both. Its memory_analysis() has one attribute for each kind of memory.",
             "Add argument_size_in_bytes, output_size_in_bytes, and temp_size_in_bytes. The "
@@ -260,7 +260,7 @@ EXERCISES = (
         title="the same bits",
         stub=same_bits,
         hints=(
-            "== says that NaN differs from NaN and that 0.0 equals -0.0. What could you compare "
+            "With ==, NaN is not equal to NaN, but 0.0 is equal to -0.0. What could you compare "
             "instead of the numbers?",
             "Compare the structures with jax.tree.structure before you compare the leaves. Then "
             "compare the dtype, the shape, and the bytes of each pair of leaves.",

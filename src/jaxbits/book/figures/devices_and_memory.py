@@ -103,14 +103,14 @@ def shared_gpu() -> tuple[Figure, str]:
                 f"{label}\n{share:.0%}",
                 ha="center",
                 va="center",
-                fontsize=9.5,
+                fontsize=10,
                 bbox={"facecolor": color, "edgecolor": "none", "pad": 1},
             )
             left += share
         said.append(f"{title}: {', '.join(f'{label} {share:.0%}' for share, label, _ in shares)}")
     end = -1.35 * (len(_SHARED_GPU) - 1)
     axes.plot([1, 1], [end - 0.12, 0.62], color=style.RED, linewidth=1.4, linestyle="--")
-    axes.text(1.01, end - 0.05, "all of the\nGPU's memory", color=style.RED, fontsize=9.5, va="top")
+    axes.text(1.01, end - 0.05, "all of the\nGPU's memory", color=style.RED, fontsize=10, va="top")
     axes.set_xlim(-0.01, 1.52)
     axes.set_ylim(end - 0.55, 1.4)
     axes.text(0, 1.15, "Who gets the memory of a GPU", fontsize=12, fontweight="bold")
