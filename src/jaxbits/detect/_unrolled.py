@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
-import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-import jax
 from jax.extend.core import ClosedJaxpr
 
 from jaxbits import _jax_compat
@@ -18,6 +15,7 @@ from jaxbits._analysis import jaxpr_utils
 from jaxbits._analysis.code_location import (
     CodeLocation,
     is_detector_code,
+    is_other_library,
     is_user_code,
     location_of,
 )
@@ -26,7 +24,6 @@ from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.source import ast_utils
 
-_JAX_FOLDER = os.path.dirname(os.path.realpath(jax.__file__)) + os.sep
 _WARNING_ITERATIONS, _NOTE_ITERATIONS, _MIN_LEAVES = 20, 12, 100
 _WARNING_EQUATIONS = 50
 """The number of unrolled equations below which compiling them takes no time worth a warning."""
@@ -178,21 +175,13 @@ def _user_frames(equation: Any, path_cache: dict[Any, tuple[Frames, bool]]) -> t
     if traceback not in path_cache:
         frames = _jax_compat.frames_with_lasti(equation)
         steps = list(itertools.takewhile(lambda step: not is_detector_code(step[1]), frames))
-        is_foreign = any(_is_foreign(file) for _, file, _, _ in steps)
+        is_foreign = any(is_other_library(file) for _, file, _, _ in steps)
         user_steps = [step for step in steps if is_user_code(step[1]) or _is_tree_mapping(step[1])]
         unique_steps = tuple(dict.fromkeys(user_steps))
         if len(unique_steps) < len(user_steps):
             unique_steps = (*unique_steps, _RECURSION)
         path_cache[traceback] = unique_steps, is_foreign
     return path_cache[traceback]
-
-
-@functools.lru_cache(maxsize=2048)
-def _is_foreign(file: str) -> bool:
-    installed = "site-packages" in file or "dist-packages" in file
-    return (
-        installed and not is_user_code(file) and not os.path.realpath(file).startswith(_JAX_FOLDER)
-    )
 
 
 def _is_tree_mapping(file: str) -> bool:
