@@ -1,10 +1,11 @@
-"""Fold claims and helper code, and format tracebacks and exercise results."""
+"""Fold claims and helper code, and format outputs, tracebacks, and exercise results."""
 
 from __future__ import annotations
 
 import html
 import re
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, NamedTuple
 
 from docutils import nodes
 from pygments.lexer import RegexLexer, bygroups
@@ -25,6 +26,28 @@ _FOLD = re.compile(
 )
 
 
+class _Strip(NamedTuple):
+    """The closed fold of a claims cell.
+
+    Attributes:
+        cell: The cell.
+        shown: The fold that `claims` wrote.
+        code: The cell's code.
+        prompt: The title of the fold that contains the code.
+    """
+
+    cell: nodes.Element
+    shown: nodes.raw
+    code: nodes.Element
+    prompt: str
+
+    @property
+    def is_whole_output(self) -> bool:
+        """Whether the cell's only output is a fold in which no check has failed."""
+        outputs = self.cell.children[-1].children
+        return len(outputs) == 1 and bool(_FOLD.fullmatch(self.shown.astext()))
+
+
 class Folds(SphinxTransform):
     """A transform that removes Colab titles from folded cells and merges claims folds."""
 
@@ -35,6 +58,7 @@ class Folds(SphinxTransform):
         from book_tools.chapters.folding import CLAIMS_TITLE, TABLE_TITLE, read_title, without_title
 
         prompts = {CLAIMS_TITLE: "How it is checked", TABLE_TITLE: "How the rows are checked"}
+        strips = []
         for cell in list(self.document.findall(nodes.container)):
             if cell.get("nb_element") != "cell_code" or not cell.children:
                 continue
@@ -52,8 +76,35 @@ class Folds(SphinxTransform):
                     block.clear()
                     block += nodes.Text(block.rawsource)
             if shown := [raw for raw in cell.findall(nodes.raw) if _is_claims(raw.astext())]:
-                _nest_code(_merge_folds(shown), code, prompt)
+                strips.append(_Strip(cell, _merge_folds(shown), code, prompt))
                 cell.attributes.pop("hide_mode", None)
+        for adjacent in _group_adjacent(strips):
+            first, *others = adjacent
+            shown_first = _merge_folds([strip.shown for strip in adjacent])
+            _nest_code(shown_first, [strip.code for strip in adjacent], first.prompt)
+            for strip in others:
+                strip.cell.parent.remove(strip.cell)
+
+
+def _group_adjacent(strips: Iterable[_Strip]) -> Iterator[list[_Strip]]:
+    """Yield the strips in groups that follow one another on the page without text between them.
+
+    A long section has several claims cells. Their strips would look alike.
+    """
+    group: list[_Strip] = []
+    for strip in strips:
+        if group:
+            last = group[-1]
+            siblings = strip.cell.parent.children
+            follows = strip.cell.parent is last.cell.parent and (
+                siblings.index(strip.cell) == siblings.index(last.cell) + 1
+            )
+            if not (follows and last.is_whole_output and strip.is_whole_output):
+                yield group
+                group = []
+        group.append(strip)
+    if group:
+        yield group
 
 
 def _is_claims(text: str) -> bool:
@@ -62,7 +113,7 @@ def _is_claims(text: str) -> bool:
 
 
 def _merge_folds(shown: list[nodes.raw]) -> nodes.raw:
-    """Return one fold with the lists of all `claims` calls in a cell."""
+    """Return one fold with the lists of several `claims` calls."""
     folds = [_FOLD.fullmatch(one.astext()) for one in shown]
     if len(shown) == 1 or not all(folds):  # The fold of a failed check stays separate.
         return shown[0]
@@ -87,15 +138,17 @@ def _bundle(shown: nodes.Element) -> nodes.Element:
     return shown
 
 
-def _nest_code(shown: nodes.raw, code: nodes.Element, prompt: str) -> None:
-    """Move a cell's code into a nested fold at the end of the fold in the cell's output."""
+def _nest_code(shown: nodes.raw, codes: Iterable[nodes.Element], prompt: str) -> None:
+    """Move the code of cells into a nested fold at the end of the fold in a cell's output."""
+    codes = list(codes)
     bundle = _bundle(shown)
     head = f'<div class="output text_html">\n{shown.astext().removesuffix(_END)}'
     head += f'<details class="how"><summary>{html.escape(prompt)}</summary>\n'
     foot = f"{_END}\n{_END}\n</div>\n"
-    code.parent.remove(code)
+    for code in codes:
+        code.parent.remove(code)
     bundle.replace_self(
-        [nodes.raw("", head, format="html"), code, nodes.raw("", foot, format="html")]
+        [nodes.raw("", head, format="html"), *codes, nodes.raw("", foot, format="html")]
     )
 
 
@@ -131,10 +184,33 @@ def results_html(found: list[tuple[str, str]]) -> str:
     return f'<ul class="results">\n{items}</ul>\n'
 
 
+_REPORT_LINE = re.compile(r"^ +(?:seen|fix|read|Fix|Read): ", re.M)
+_MAX_COLUMNS = 110
+
+
+def is_laid_out(text: str) -> bool:
+    r"""Return whether an output is a table, a matrix, or code, which is unreadable if it wraps.
+
+    Reports of detectors and other messages are indented, too, but their sentences may wrap.
+
+    Example:
+        >>> is_laid_out("NumPy   2\nJAX    10"), is_laid_out("[[1 2]\n [3 4]\n [5 6]]")
+        (True, True)
+        >>> is_laid_out("a long sentence\nand another"), is_laid_out("one  line")
+        (False, False)
+    """
+    lines = text.rstrip("\n").split("\n")
+    if _REPORT_LINE.search(text) or max(map(len, lines)) > _MAX_COLUMNS:
+        return False
+    has_columns = sum(bool(re.search(r"\S {2,}\S", line)) for line in lines) >= 2
+    return has_columns or sum(line.startswith(" ") for line in lines) >= 2
+
+
 class Results(SphinxTransform):
     """A transform that turns the lines that `check` prints into a list.
 
-    Lists wrap on narrow screens, and screen readers announce their items.
+    Lists wrap on narrow screens, and screen readers announce their items. Outputs whose lines must
+    not wrap get a class.
     """
 
     default_priority = 860
@@ -142,10 +218,13 @@ class Results(SphinxTransform):
     def apply(self, **kwargs: Any) -> None:
         """Transform the page's outputs."""
         for block in list(self.document.findall(nodes.literal_block)):
-            if "stream" not in block["classes"] or "stderr" in block["classes"]:
+            classes = set(block["classes"])
+            if not classes & {"stream", "text_plain"} or "stderr" in classes:
                 continue
-            if found := parse_results(block.astext()):
+            if "stream" in classes and (found := parse_results(block.astext())):
                 block.replace_self(nodes.raw("", results_html(found), format="html"))
+            elif is_laid_out(block.astext()):
+                block["classes"].append("laid-out")
 
 
 class TracebackLexer(RegexLexer):

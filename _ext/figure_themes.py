@@ -4,7 +4,7 @@ A figure is an SVG whose root element has ``role="img"`` and ``aria-label``, as 
 ``jaxbits.book.figures`` draws. Each figure becomes two images, of which the theme shows one. Both
 images are loaded lazily. A browser fetches a lazy image only if it is displayed, so it never
 fetches the hidden one. Without JavaScript, browsers load lazy images immediately, so the figures
-still appear.
+still appear. The images are in a box, in which a wide figure scrolls on a phone.
 """
 
 from __future__ import annotations
@@ -144,7 +144,8 @@ class TwoThemes(SphinxTransform):
                     twin["extent"] = extent
                 images.append(twin)
             images[1]["uri"] = "/" + Path(os.path.relpath(dark, source)).as_posix()
-            image.parent[place : place + 1] = images
+            box = nodes.inline("", "", *images, classes=["figure-box"])
+            image.parent[place : place + 1] = [box]
 
 
 def _note_palette(app: Sphinx, config: Config) -> None:

@@ -14,9 +14,12 @@ from sphinx.config import Config
 # Jupyter Book adds every script and style sheet in _static to every page, although only some pages
 # use the following files.
 ONLY_ON = {
+    "error-matcher.js": {"reference/errors"},
+    "error-text.js": {"reference/errors"},
     "finder.js": {"reference/errors"},
     "notice-filter.js": {"reference/silent-failures"},
     "reference.css": {
+        "reference/behaviour-by-version",
         "reference/errors",
         "reference/silent-failures",
         "reference/detectors",

@@ -24,9 +24,31 @@
       table.replaceWith(box);
       box.append(table);
     }
+    // Code in a table may break between the parts of a name or of a call, but not inside a word.
+    const places = /(?<=[\w)\]]{4}\.)(?=[A-Za-z_])|(?<=\w[([])(?=[\w"'][^)\]]{5})|(?<=[,=/])(?=\S)/;
+    for (const code of document.querySelectorAll("article.bd-article table :not(pre) > code")) {
+      const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+      const long = [];
+      while (texts.nextNode()) if (texts.currentNode.data.length > 12) long.push(texts.currentNode);
+      for (const text of long) {
+        const parts = text.data.split(places)
+          .flatMap((part) => (part.length > 16 ? part.split(/(?<=\w_)(?=\w)/) : [part]));
+        text.replaceWith(...parts.flatMap((part, n) => (n ? [document.createElement("wbr"), part] : [part])));
+      }
+    }
+    // A figure that scrolls must be reachable by keyboard, as code is.
+    const reachFigures = () => {
+      for (const box of document.querySelectorAll(".figure-box")) {
+        if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+        else box.removeAttribute("tabindex");
+      }
+    };
+    addEventListener("resize", reachFigures);
+    reachFigures();
     // On a phone a row becomes a card, each cell under the name of its column. The roles keep it a table for
     // screen readers, which would lose it with the display property.
     for (const table of document.querySelectorAll("article.bd-article table:not(.indextable)")) {
+      table.querySelectorAll("thead br").forEach((end) => end.after(" "));
       const names = [...table.querySelectorAll("thead th")].map((cell) => cell.textContent.trim());
       const twin = table.classList.contains("twin");
       if (names.length < 3 && !twin) continue;

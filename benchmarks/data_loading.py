@@ -150,7 +150,7 @@ def _cheap() -> dict[str, list[float]]:
 
 
 def run() -> dict[str, Any]:
-    """Time loops whose data set waits or computes, and then stacking and cheap batches."""
+    """Time loops whose dataset waits or computes, and then stacking and cheap batches."""
     torch.set_num_threads(1)  # PyTorch does the same in a worker.
     length = max(1, round(10 * GOAL / statistics.median(_stepping(10))))
     alone = _stepping(length)

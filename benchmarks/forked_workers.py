@@ -118,7 +118,7 @@ def _in_folder(folder: Path, way: tuple[Any, ...]) -> tuple[str, float, str]:
 
 
 def _worker_stack(folder: Path) -> list[str]:
-    """Return a worker's stack above the data set's own function, innermost frame first.
+    """Return a worker's stack above the dataset's own function, innermost frame first.
 
     Raises:
         RuntimeError: If no worker recorded its stack.

@@ -38,7 +38,7 @@ def derive_title(source: str) -> str:
         return TABLE_TITLE
     if re.search(r"^draw\.\w+\(", source, re.M):
         return "Draw the figure"
-    names = _bound_names(source)
+    names = [name for name in _bound_names(source) if name != "_"]
     more = ", …" if len(names) > _MOST_NAMES else ""
     return "Helper code" + (f": {', '.join(names[:_MOST_NAMES])}{more}" if names else "")
 

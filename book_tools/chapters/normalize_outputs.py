@@ -21,7 +21,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _PATH = r"(?:[A-Za-z]:|~)?(?:[\\/][^\s:'\"<>|()\\/]+)*?[\\/]"
 _KERNEL_FILE = re.compile(_PATH + r"ipykernel_\d+[\\/]\d+\.py")
 _SYNTAX_FILE = re.compile(r"\(\d{5,}\.py, line ")
-_SITE = re.compile(_PATH + r"site-packages[\\/]")
+_SITE = re.compile(r"…?" + _PATH + r"site-packages[\\/]")
 _TEMPORARY = re.compile(r"(?:/private)?(?:/tmp|/var/folders/\w+/\w+/T)/tmp\w{6,}")
 # An address always follows "at". Other hexadecimal numbers are data, such as the 0xFF800000 that
 # StableHLO writes for minus infinity.

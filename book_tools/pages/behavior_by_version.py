@@ -14,6 +14,7 @@ from book_tools.pages.html_utils import (
     link_to_section,
 )
 from book_tools.pages.render import render_page
+from book_tools.pages.version_index import Change, index_changes, names_of_change
 from book_tools.versions.chapter_cells import is_similar
 from book_tools.versions.compare_runs import (
     Record,
@@ -22,6 +23,7 @@ from book_tools.versions.compare_runs import (
     find_differences,
 )
 from book_tools.versions.version_noise import without_noise
+from jaxbits import _catalogue
 
 PACKAGES = ("python", "jax", "jaxlib", "flax", "optax", "numpy", "torch")
 MAX_LINE = 240
@@ -70,13 +72,22 @@ def _environments_table(records: Mapping[str, Record], detectors: Mapping[str, s
     return html_table(["Property", *(escape_html(record["title"]) for record in listed)], rows)
 
 
-def _claims_table(stem: str, chapters: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return a table of the claims that do not hold in every environment."""
+def _title(bit: str) -> str:
+    """Return the title of a sharp bit, or an empty string if the catalogue lacks it."""
+    catalogue = _catalogue.load()
+    return catalogue[bit].title if bit in catalogue else ""
+
+
+def _claims_table(
+    stem: str, chapters: Mapping[str, Mapping[str, Any]]
+) -> tuple[str, dict[Change, list[str]]]:
+    """Return a table of the claims that do not hold in every environment, and their names."""
     by_claim: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for title, chapter in chapters.items():
         for claim in chapter["claims"]:
             by_claim.setdefault((claim["bit"], claim["claim"]), {})[title] = claim
-    rows = []
+    rows: list[list[str]] = []
+    changes: dict[Change, list[str]] = {}
     for (bit, text), seen in by_claim.items():
         if all(claim["outcome"] == "held" for claim in seen.values()):
             continue
@@ -84,8 +95,14 @@ def _claims_table(stem: str, chapters: Mapping[str, Mapping[str, Any]]) -> str:
         made_for = next((c["made_for"] for c in seen.values() if "made_for" in c), "all versions")
         link = link_to_section(stem, section, bit)
         outcomes = (_describe_outcome(seen.get(title)) for title in chapters)
-        rows.append([f"{inline_code(text)}<br>{link}", escape_html(made_for), *outcomes])
-    return html_table(("Claim", "Made for", *map(escape_html, chapters)), rows) if rows else ""
+        change = Change(f"claim-{stem[:2]}-{len(rows) + 1}", text, made_for, section)
+        # A claim about a device says nothing about versions.
+        if not made_for.startswith("backend "):
+            changes[change] = names_of_change(text, _title(bit))
+        marked = f'<span id="{change.anchor}">{inline_code(text)}</span>'
+        rows.append([f"{marked}<br>{link}", escape_html(made_for), *outcomes])
+    heads = ("Claim", "Made for", *map(escape_html, chapters))
+    return html_table(heads, rows) if rows else "", changes
 
 
 def _describe_outcome(claim: Mapping[str, Any] | None) -> str:
@@ -121,8 +138,11 @@ def first_differing_line(message: str, others: Iterable[str]) -> str:
 
 def _differing_wordings(
     stem: str, chapters: Mapping[str, Mapping[str, Any]], book: str
-) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield, for each error with several messages, a link and each message's environments."""
+) -> Iterator[tuple[Change, list[str], str, list[tuple[str, str]]]]:
+    """Yield each error that has several messages.
+
+    Each item consists of the change, its names, a link, and the environments of each message.
+    """
     by_error: dict[int, dict[str, list[str]]] = {}
     stored = chapters[book]
     for title, chapter in chapters.items():
@@ -137,7 +157,13 @@ def _differing_wordings(
                 line = first_differing_line(text, texts.keys() - {text})
                 by_line.setdefault(line, []).extend(titles)
             lines = [(", ".join(titles), line) for line, titles in by_line.items()]
-            yield link_to_section(stem, stored["errors"][number]["section"]), lines
+            error = stored["errors"][number]
+            # If a cell is about several sharp bits, their titles do not say which one fails.
+            title = _title(error["bits"][0]) if len(error["bits"]) == 1 else ""
+            text, section = f"the message of {error['names'][0]}", error["section"]
+            change = Change(f"message-{stem[:2]}-{number}", text, section=section)
+            names = names_of_change(text, title)
+            yield change, names, link_to_section(stem, section), lines
 
 
 def _printed_table(stem: str, chapters: Mapping[str, Mapping[str, Any]]) -> str:
@@ -170,12 +196,16 @@ def _describe_chapter(stem: str, records: Mapping[str, Record]) -> dict[str, Any
         for title, chapter in chapters.items()
     ]
     first = next(iter(chapters))
+    claims, changes = _claims_table(stem, chapters)
+    wordings = list(_differing_wordings(stem, chapters, first))
+    changes |= {change: names for change, names, *_ in wordings}
     return {
         "title": chapters[first]["title"],
         "table": html_table(("Environment", "Claims", "Cells that raise"), rows),
-        "claims": _claims_table(stem, chapters),
-        "wordings": list(_differing_wordings(stem, chapters, first)),
+        "claims": claims,
+        "wordings": [(change.anchor, link, lines) for change, _, link, lines in wordings],
         "printed": _printed_table(stem, chapters),
+        "changes": changes,
     }
 
 
@@ -194,12 +224,15 @@ def versions_page(records: Mapping[str, Record], detectors: Mapping[str, str] | 
         # The library's failed tests are already counted in the table of environments.
         if not difference.declared and difference.in_the_book
     ]
+    chapters = [_describe_chapter(stem, records) for stem in stems]
+    changes = {k: v for chapter in chapters for k, v in chapter["changes"].items()}
     text = render_page(
         "behaviour-by-version.md",
         records=records,
         environments=_environments_table(records, detectors or {}),
         undeclared=undeclared,
         count=count_noun(len(undeclared), "difference"),
-        chapters=[_describe_chapter(stem, records) for stem in stems],
+        chapters=chapters,
+        names=index_changes(changes),
     )
     return text.rstrip() + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -11,6 +12,9 @@ from book_tools.pages.entry_groups import NOTICES, OTHER_TASK, TASKS
 from book_tools.pages.html_utils import bit_address, inline_code
 from book_tools.pages.render import render_page
 from jaxbits._catalogue import SharpBit, heading_id
+from jaxbits._matching_rules import read_rules
+
+WITHOUT_CLASS = "Lines without a class"
 
 
 @dataclass(frozen=True)
@@ -52,15 +56,41 @@ def group_by_task(bits: Iterable[SharpBit]) -> list[ErrorGroup]:
     return [ErrorGroup(title, listed) for title, listed in found.items() if listed]
 
 
-def index_by_class(bits: Iterable[SharpBit]) -> dict[str, list[tuple[str, str]]]:
-    """Return each error class with its messages and the ids of their sharp bits, sorted."""
+@dataclass(frozen=True)
+class IndexEntry:
+    """A message in the index by class.
+
+    Attributes:
+        text: The message.
+        id: The id of its sharp bit.
+        title: The title of the sharp bit if another one in the same class has the same message, and
+            otherwise an empty string.
+    """
+
+    text: str
+    id: str
+    title: str
+
+
+def index_by_class(bits: Iterable[SharpBit]) -> dict[str, list[IndexEntry]]:
+    """Return each error class with its messages, sorted.
+
+    What has no class, such as a line of a log, comes last.
+    """
     found: dict[str, list[tuple[str, str]]] = {}
+    titles = {}
     for bit in bits:
+        titles[bit.id] = bit.title
         for error, text in sorted_messages(bit):
-            found.setdefault(error, []).append((text, bit.id))
-    return {
-        error: sorted(found[error], key=_alphabetically) for error in sorted(found, key=str.lower)
-    }
+            found.setdefault(error or WITHOUT_CLASS, []).append((text, bit.id))
+    index = {}
+    for error in sorted(found, key=lambda name: (name == WITHOUT_CLASS, name.lower())):
+        times = Counter(text for text, _ in found[error])
+        index[error] = [
+            IndexEntry(text, id, titles[id] if times[text] > 1 else "")
+            for text, id in sorted(found[error], key=_alphabetically)
+        ]
+    return index
 
 
 def has_guard(bit: SharpBit) -> bool:
@@ -88,6 +118,17 @@ def guard_html(bit: SharpBit) -> str:
     )
 
 
+def finder_entries(bit: SharpBit) -> list[dict[str, str | bool]]:
+    """Return what the finder on the page *Errors* needs, with a dict for each symptom of a bit."""
+    shown = {"title": inline_code(bit.title), "fix": inline_code(bit.fix), "href": bit_address(bit)}
+    return [
+        {"id": bit.id, **shown}
+        | {key: value for key, value in dataclasses.asdict(symptom).items() if value}
+        | {"error": symptom.error}
+        for symptom in bit.symptoms
+    ]
+
+
 def errors_page(bits: Iterable[SharpBit]) -> str:
     """Return the page *Errors* as Markdown, including the finder's entries as JSON.
 
@@ -95,21 +136,10 @@ def errors_page(bits: Iterable[SharpBit]) -> str:
         bits: The sharp bits in the catalogue.
     """
     bits = list(bits)
-    entries = [
-        {
-            "id": bit.id,
-            "error": symptom.error,
-            "text": symptom.text,
-            "title": inline_code(bit.title),
-            "fix": inline_code(bit.fix),
-            "href": bit_address(bit),
-        }
-        for bit in bits
-        for symptom in bit.symptoms
-    ]
     return render_page(
         "errors.md",
-        entries=entries,
+        entries=[entry for bit in bits for entry in finder_entries(bit)],
+        rules=read_rules(),
         groups=group_by_task(bits),
         classes=index_by_class(bits),
         messages=sorted_messages,

@@ -28,7 +28,9 @@ TASKS = {
     "optimizers": "Updating parameters with an optimizer",
     "data": "Loading data",
     "checkpoints": "Saving and restoring",
-    "devices": "Using several devices or moving data between them",
+    "devices": "Choosing a device, using several, or moving data between them",
+    "memory": "Running out of memory",
+    "installing": "Installing JAX, or importing it",
     "debugging": "Printing, checking, and calling back into Python",
     "upgrading": "Following an old tutorial or changing a setting",
 }

@@ -66,6 +66,25 @@ def imports_for(code: str) -> dict[str, Any]:
     return found
 
 
+def missing_module(code: str, imported: Iterable[str]) -> str:
+    """Return the module that code uses and that is not installed, or an empty string.
+
+    Args:
+        code: The code of a row.
+        imported: The names that `imports_for` found.
+
+    Example:
+        >>> missing_module("torch.ones(3)", ["jax"])
+        'torch'
+        >>> missing_module("F = 1; F + 1", ["jax"])
+        ''
+    """
+    names = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)]
+    defined = {node.id for node in names if isinstance(node.ctx, ast.Store)} | set(imported)
+    missing = {node.id for node in names if node.id in IMPORTS} - defined
+    return IMPORTS[min(missing)] if missing else ""
+
+
 def shorten(text: str, width: int = WIDTH) -> str:
     """Return the first line of a string, truncated between words.
 
@@ -114,6 +133,8 @@ def run_row(code: str, given: str = "", *, is_bare: bool = False) -> str:
         'so\nIndexError: list index out of range'
     """
     imported = imports_for(given + code)
+    if missing := "" if is_bare else missing_module(f"{given}\n{code}", imported):
+        return f"ModuleNotFoundError: No module named {missing!r}"
     namespace = {"__name__": "__main__", **({} if is_bare else imported)}
     wait: Callable[[], object] = getattr(imported.get("jax"), "effects_barrier", lambda: None)
     printed = io.StringIO()

@@ -106,7 +106,15 @@ def _row(
         ran = {
             name: installed for name, installed in versions.items() if _ran(elsewhere[name], key)
         }
-        filled["upstream"] = upstream_text(filled, piece["code"], piece["outcomes"], ran)
+        differing = {outcome["version"] for outcome in piece["outcomes"]}
+        same = [elsewhere[name][key] for name in ran if name not in differing]
+        filled["upstream"] = upstream_text(
+            filled,
+            piece["code"],
+            piece["outcomes"],
+            ran,
+            has_other_wording=any(text != here[key] for text in same),
+        )
     return filled
 
 

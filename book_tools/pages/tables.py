@@ -114,6 +114,8 @@ def read_recorded_versions(folder: Path = RECORDED) -> dict[str, dict[str, str]]
 def record_environment(name: str, python: Path) -> Path:
     """Run JAX's side of the tables in a different environment, and record the outcomes.
 
+    If the environment lacks a package, the rows that use it keep their recorded outcomes.
+
     Args:
         name: The name of the environment.
         python: The environment's interpreter.
@@ -126,10 +128,29 @@ def record_environment(name: str, python: Path) -> Path:
     sides = [run_table_rows.code_of_rows({**read_table(one), "sides": ["jax"]}) for one in names]
     keys = [run_table_rows.row_key(given, code) for side in sides for given, code in side]
     outcomes = {key: found["outcomes"][key] for key in keys}
-    record = {"versions": found["versions"], "outcomes": outcomes}
     path = RECORDED / f"{name}.json"
+    before = json.loads(path.read_text("utf8")) if path.is_file() else {}
+    record = keep_recorded({"versions": found["versions"], "outcomes": outcomes}, before)
     write_if_changed(path, json.dumps(record, ensure_ascii=False, indent=1) + "\n")
     return path
+
+
+def keep_recorded(record: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """Return a record in which rows that lacked a package have their earlier outcomes.
+
+    Args:
+        record: The versions and outcomes of a new run.
+        before: Those of an earlier run, or an empty dict. They count only if the versions of the
+            packages that both runs found are the same.
+    """
+    installed, recorded = record["versions"], before.get("versions", {})
+    if installed != {name: recorded.get(name) for name in installed}:
+        return record
+    kept = {
+        key: before["outcomes"].get(key, text) if "No module named" in text else text
+        for key, text in record["outcomes"].items()
+    }
+    return {"versions": recorded, "outcomes": kept}
 
 
 def record_elsewhere(folder: Path) -> Iterator[Path]:

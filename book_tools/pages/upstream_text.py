@@ -155,6 +155,8 @@ def upstream_text(
     code: str,
     outcomes: Sequence[Mapping[str, Any]],
     versions: Mapping[str, Mapping[str, str]],
+    *,
+    has_other_wording: bool = False,
 ) -> str:
     """Return the text of an issue or a pull request in Markdown.
 
@@ -164,6 +166,8 @@ def upstream_text(
         outcomes: The outcome in this environment, and then those that differ on other versions.
         versions: For each other version of JAX on which the code ran, the versions of the packages
             that were installed next to it.
+        has_other_wording: Whether the message of the error differs on any of the versions whose
+            outcome counts as the same.
     """
     here, *changed = outcomes
     differing = [outcome["version"] for outcome in changed]
@@ -180,7 +184,7 @@ def upstream_text(
         f"This gives:\n\n```\n{here['text'] or '(nothing)'}\n```",
     ]
     if same:
-        wording = ", except possibly for the wording of the error" if here.get("is_error") else ""
+        wording = ", except for the wording of the error" if has_other_wording else ""
         parts.append(f"The result is the same with {_join(same)}{wording}.")
     for outcome in changed:
         text = outcome["text"] or "(nothing)"

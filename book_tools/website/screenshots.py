@@ -20,12 +20,25 @@ from book_tools.website.pdf_contents import PdfError, read_entries
 from book_tools.website.serve import serve_in_background
 
 if TYPE_CHECKING:
-    from playwright.sync_api import ViewportSize
+    from playwright.sync_api import Page, ViewportSize
 
 SIZES: dict[str, ViewportSize] = {
     "desktop": {"width": 1280, "height": 900},
     "phone": {"width": 390, "height": 844},
 }
+
+
+# A browser loads a lazy image only when a reader scrolls to it, so a screenshot would lack it.
+_LOAD_IMAGES = """async () => {
+    const shown = [...document.images].filter((image) => image.checkVisibility());
+    for (const image of shown) image.loading = "eager";
+    await Promise.all(shown.map((image) => image.decode()));
+}"""
+
+
+def load_images(tab: Page) -> None:
+    """Load all images that a page shows in its current theme, and wait for them."""
+    tab.evaluate(_LOAD_IMAGES)
 
 
 def take_screenshots(out: Path, pages: Sequence[str]) -> list[Path]:
@@ -49,6 +62,7 @@ def take_screenshots(out: Path, pages: Sequence[str]) -> list[Path]:
                 for page in pages:
                     tab.goto(f"{address}{page}.html")
                     tab.wait_for_load_state("networkidle")
+                    load_images(tab)
                     path = out / f"{page.replace('/', '-')}.{size}.{theme}.png"
                     tab.screenshot(path=path, full_page=True)
                     taken.append(path)

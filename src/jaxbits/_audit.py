@@ -16,6 +16,9 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.gaps import CASES, find_gaps
 from jaxbits._report import Report
 
+_MAX_LAYERS = 50
+"""How many wrappers to look into for the name of a function."""
+
 
 def audit(
     fn: Callable[..., Any],
@@ -188,6 +191,10 @@ def _run_check(
 
 
 def _function_name(fn: Any) -> str:
-    while isinstance(fn, functools.partial):
-        fn = fn.func
+    """Return the name of a function, or of the one inside a partial or a wrapper without a name."""
+    for _ in range(_MAX_LAYERS):
+        if isinstance(fn, functools.partial):
+            fn = fn.func
+        elif not hasattr(fn, "__name__") and callable(inner := getattr(fn, "__wrapped__", None)):
+            fn = inner
     return str(getattr(fn, "__name__", type(fn).__name__))

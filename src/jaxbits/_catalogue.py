@@ -4,7 +4,8 @@
 ``title``, ``section`` (the exact heading, or "Also sharp"), ``silent``, ``fix``, and ``guard``. A
 silent entry also has ``look_for``, and ``noticed``, a list of the groups in which the page *Silent
 failures* shows it. The entry of a bit that causes an error has ``symptoms``, a list of
-``{error = "TypeError", text = "…"}``, and ``task``, its group on the page *Errors*.
+``{error = "TypeError", text = "…"}``, and ``task``, its group on the page *Errors*. Its ``context``
+applies to all symptoms that have none of their own.
 tests/library/test_catalogue.py checks every entry, and tests/pages/test_entry_groups.py its groups.
 """
 
@@ -22,6 +23,7 @@ from importlib.resources import files
 from typing import Any
 
 from jaxbits import runtime
+from jaxbits._matching_rules import compile_shared
 
 ALSO_SHARP = "Also sharp"
 """The section whose entries are the rows of a table that the notebook computes."""
@@ -33,14 +35,18 @@ class CatalogueError(ValueError):
 
 @dataclass(frozen=True)
 class Symptom:
-    """An error that a sharp bit causes.
+    """An error or a warning that a sharp bit causes, or a line that it adds to a log.
 
     Attributes:
-        error: The name of the error's class.
+        error: The name of the error's or the warning's class, or "" for a line in a log.
         text: The constant part of the message, in which ``…`` stands for any characters.
         leaked: Whether the symptom matches only errors about a tracer that has outlived its trace.
         line: A regular expression for the reader's line of code, or "". It distinguishes sharp bits
             that cause the same message.
+        context: A regular expression, or "". It must match somewhere in what the reader pasted, for
+            example because other programs raise the same error.
+        generic: Whether Python, NumPy, or another program raises the same error. A traceback does
+            not match if it shows other libraries, but neither JAX nor one that builds on it.
 
     >>> symptom = Symptom("IndexError", "index … is out of bounds")
     >>> symptom.message_score("IndexError", "index 3 is out of bounds")
@@ -53,6 +59,8 @@ class Symptom:
     text: str
     leaked: bool = False
     line: str = ""
+    context: str = ""
+    generic: bool = False
 
     @functools.cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -87,7 +95,7 @@ class Symptom:
         """
         if not self.line or not code:
             return 0
-        return 1 if re.search(self.line, code) else -1
+        return 1 if compile_shared(self.line).search(code) else -1
 
 
 @dataclass(frozen=True)
@@ -191,7 +199,9 @@ def parse(texts: Mapping[str, str]) -> Mapping[str, SharpBit]:
 def _sharp_bit(id: str, chapter: str, values: Any) -> SharpBit:
     if not isinstance(values, dict):
         raise TypeError(f"it must be a table, got {values!r}")
-    symptoms = tuple(Symptom(**symptom) for symptom in values.get("symptoms", ()))
+    values = dict(values)
+    shared = {"context": values.pop("context", "")}
+    symptoms = tuple(Symptom(**{**shared, **symptom}) for symptom in values.get("symptoms", ()))
     noticed = tuple(values.get("noticed", ()))
     fields = {
         "look_for": "", **values,

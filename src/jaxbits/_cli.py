@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--checks", nargs="+", metavar="CHECK", help="the checks to run (default: all)")
     levels = ("error", "warning")
     add("--fail", choices=levels, default="warning", help="the lowest level that exits with 1")
-    names = "the checks to skip, and the cases to accept in which the audit is incomplete"
+    names = "the checks to skip, and the cases in which to accept an incomplete audit"
     add("--allow", nargs="+", default=[], metavar="NAME", help=names)
     add("--limit", type=float, default=60.0, metavar="SECONDS", help="default: 60; 0 for no limit")
     add("--seed", type=int, default=0, help="seed of the random arguments (default: 0)")

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import builtins
-import re
+import dataclasses
+import traceback
 from dataclasses import dataclass
 
 from jaxbits._catalogue import SharpBit, load
 from jaxbits._error_origin import Frame, has_leaked_tracer, is_from_jax_ecosystem, user_frame
+from jaxbits._matching import catalogue_matcher
+from jaxbits._pasted_error import Message
 
 _MAX_BITS = 3
-_LEAK_BONUS = 1000  # This is more than any message can score.
-_CODE_WORD = re.compile(r"[a-z_]{3,}")
-# The line at the end of a traceback that gives the error's class and the start of its message.
-_ERROR_LINE = re.compile(r"(?:\w+\.)*[A-Z]\w*(?::|\s*$)")
-_ERROR = re.compile(r"(?:\w+\.)*([A-Z]\w*)(?::\s?(.*))?$", re.DOTALL)
+_HEADINGS = {
+    "message": "Sharp bit?",
+    "cut": "Sharp bit? The message seems to be cut off, and it may be this one:",
+    "another": "Sharp bit? The last error is not in the book, but an earlier one is:",
+    "aside": "Sharp bit? There is no error in this text that is in the book, but there is this:",
+    "words": "Sharp bit? No message in the book is the same, but these are similar:",
+    "class": "Sharp bit? Only the class of the error is known. Its message would tell more:",
+}
+_JAX = "https://github.com/jax-ml/jax"
 
 
 @dataclass(frozen=True)
@@ -25,20 +31,26 @@ class Explanation:
         error: The name of the error's class.
         bits: Up to three sharp bits, with the best match first.
         frame: The line of the reader's code that led to the error, or None if it is unknown.
+        how: What of the error matches: its ``message``, the beginning of it (``cut``), ``another``
+            error in the text, a warning or a line of a log (``aside``), only some ``words``, or
+            only the ``class``. It is "" if nothing matches.
+        library: The package outside JAX whose code raised the error, or "" if it is unknown.
     """
 
     error: str
     bits: tuple[SharpBit, ...]
     frame: Frame | None = None
+    how: str = ""
+    library: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.bits)
 
     def __str__(self) -> str:
         if not self.bits:
-            name = f" ({self.error})" if self.error else ""
-            return f"No sharp bit in the book matches this error{name}."
-        lines = [f"Sharp bit? ({self.frame})" if self.frame else "Sharp bit?"]
+            return self._advice()
+        heading = _HEADINGS.get(self.how, "Sharp bit?")
+        lines = [heading.replace("?", f"? ({self.frame})", 1) if self.frame else heading]
         for bit in self.bits:
             lines += [
                 f"  • {bit.title}",
@@ -50,18 +62,33 @@ class Explanation:
     def __repr__(self) -> str:
         return str(self)
 
+    def _advice(self) -> str:
+        """Return where to look next if the book does not cover the error."""
+        name = f" ({self.error})" if self.error else ""
+        library = (
+            f" Since {self.library} raised it, also search its issues." if self.library else ""
+        )
+        return (
+            f"No sharp bit in the book matches this error{name}.\n"
+            "  • If you have not done so, pass the whole traceback, or its last lines, with the "
+            "name of the error.\n"
+            f"  • Search JAX's issues, {_JAX}/issues, and discussions, {_JAX}/discussions.{library}"
+        )
+
 
 def explain(error: BaseException | str) -> Explanation:
     """Find the sharp bits in the book that may have caused an error.
 
+    The finder on the page *Errors* gives the same answers for a text.
+
     Args:
-        error: The exception, or the text of a traceback that ends with the error's class and
-            message.
+        error: The exception, or a text that contains its message, such as a traceback, the output
+            of a test, or a whole log.
 
     Returns:
         An explanation with up to three sharp bits, with the best match first. It contains none if
         the error does not come from JAX or a library that builds on it, or if the book does not
-        cover the error.
+        cover the error. Printing it then tells where to look next.
 
     Raises:
         TypeError: If `error` is neither an exception nor a string.
@@ -72,72 +99,30 @@ def explain(error: BaseException | str) -> Explanation:
     ... except TypeError as error:
     ...     explain(error).bits[0].id
     'float-index'
+    >>> explain("UserWarning: Some donated buffers were not usable").bits[0].id
+    'donation-not-usable'
     >>> bool(explain(IndexError("list index out of range")))
     False
     """
+    matcher = catalogue_matcher()
+    frame, classes = None, []
     if isinstance(error, str):
-        return _explain_text(error)
-    if not isinstance(error, BaseException):
-        raise TypeError(f"error must be an exception or a traceback, got {error!r}")
-    name = type(error).__name__
-    frame = user_frame(error)
-    if not is_from_jax_ecosystem(error):
-        return Explanation(name, (), frame)
-    classes = [c.__name__ for c in type(error).__mro__]
-    code = frame.code if frame else ""
-    return Explanation(name, _rank(classes, str(error), code, has_leaked_tracer(error)), frame)
-
-
-def _explain_text(text: str) -> Explanation:
-    lines = text.strip().splitlines()
-    # A message may have several lines, and more than one of them may look like the start of an
-    # error.
-    for start in range(len(lines) - 1, -1, -1):
-        if not _ERROR_LINE.match(lines[start]):
-            continue
-        match = _ERROR.match("\n".join(lines[start:]).strip())
-        if match is None:
-            continue
-        name, message = match[1], match[2] or ""
-        if bits := _rank([name], message) or (() if message else _bits_with_class(name)):
-            return Explanation(name, bits)
-    return Explanation(lines[-1] if lines else "", ())
-
-
-def _bits_with_class(name: str) -> tuple[SharpBit, ...]:
-    """Return up to three bits that cause this class of error, or none if the class is built in."""
-    bits = (b for b in load().values() if any(s.error == name for s in b.symptoms))
-    return () if hasattr(builtins, name) else tuple(bits)[:_MAX_BITS]
-
-
-def _rank(
-    classes: list[str], message: str, code: str = "", has_leaked: bool = False
-) -> tuple[SharpBit, ...]:
-    """Return up to three sharp bits whose symptoms match an error, with the best match first.
-
-    Args:
-        classes: The names of the error's class and of its base classes, in method resolution order.
-        message: The error's message.
-        code: The line of the reader's code, which breaks ties between equally good matches. A bit
-            whose symptom describes such a line comes first, followed by those whose title and fix
-            share the most words with it.
-        has_leaked: Whether the error is about a tracer that has outlived its trace.
-    """
-    matches: list[tuple[int, int, int, int, SharpBit]] = []
-    words = set(_CODE_WORD.findall(code.lower()))
-    for position, bit in enumerate(load().values()):
-        symptoms = (s for s in bit.symptoms if has_leaked or not s.leaked)
-        score, line_score = max(
-            # The leak explains the error better than the operation that used the leaked tracer.
-            (
-                (score + _LEAK_BONUS * symptom.leaked, symptom.line_score(code))
-                for symptom in symptoms
-                for name in classes
-                if (score := symptom.message_score(name, message))
-            ),
-            default=(0, 0),
+        pasted = matcher.read(error)
+    elif isinstance(error, BaseException):
+        frame = user_frame(error)
+        if not is_from_jax_ecosystem(error):
+            return Explanation(type(error).__name__, (), frame)
+        classes = [kind.__name__ for kind in type(error).__mro__]
+        pasted = dataclasses.replace(
+            matcher.read("".join(traceback.format_exception(error))),
+            main=Message(classes[0], [str(error)]),
+            code=frame.code if frame else "",
+            is_leak=has_leaked_tracer(error),
+            is_foreign=False,
         )
-        if score:
-            shared = len(words & set(_CODE_WORD.findall(f"{bit.title} {bit.fix}".lower())))
-            matches.append((-score, -line_score, -shared, position, bit))
-    return tuple(bit for *_, bit in sorted(matches, key=lambda match: match[:4])[:_MAX_BITS])
+    else:
+        raise TypeError(f"error must be an exception or a traceback, got {error!r}")
+    matches = matcher.rank(pasted, classes)
+    bits = tuple(load()[match.entry.id] for match in matches[:_MAX_BITS])
+    how = matches[0].how if matches else ""
+    return Explanation(pasted.main.name, bits, frame, how, pasted.library)

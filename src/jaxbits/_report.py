@@ -158,8 +158,9 @@ class Report:
 
     @property
     def switches(self) -> str:
-        """One line that names JAX's switches for the kinds of findings above a note, or ""."""
-        return suggest_switches(f.check for f in self.findings if f.severity != "note")
+        """One line that names JAX's switches that detect the findings above a note, too, or ""."""
+        findings = (f for f in self.findings if f.severity != "note" and f.has_switch)
+        return suggest_switches(f.check for f in findings)
 
     def __str__(self) -> str:
         lines = [self._headline, *map(str, self.gaps), *map(str, self.findings)]

@@ -23,6 +23,7 @@ CHAPTERS = find_chapters()
         ("class A:\n    pass\n\n\nasync def g():\n    pass", "Helper code: A, g"),
         ("a, (b, *c) = x\na = d = 3", "Helper code: a, b, c, …"),
         ("print(1)", "Helper code"),
+        ("_, theirs = f()", "Helper code: theirs"),
         ("%load_ext jaxbits\nx = 1", "Helper code"),
         ("def claims(x):\n    return x", "Helper code: claims"),
     ],

@@ -65,3 +65,10 @@ def test_normalize_outputs_joins_pieces_of_progress_bar():
     assert normalize_outputs(pieces) == [stream("100%|██| 2/2\n")]
     found = compare([stream("100%|██| 3/3\n")], pieces)
     assert found == "stderr, line 1: stored '100%|██| 3/3\\n', now '100%|██| 2/2\\n'"
+
+
+def test_normalize_outputs_leaves_shortened_path_unchanged() -> None:
+    raw = [stream("cannot import name 'a' from 'b' (/opt/lib/python3/site-packages/b/c.py)")]
+    once = normalize_outputs(raw)
+    assert "(…/site-packages/b/c.py)" in once[0]["text"]
+    assert normalize_outputs(once) == once

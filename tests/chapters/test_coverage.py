@@ -27,7 +27,7 @@ ROWS = {
     "09-nans": [*range(98, 114), "S2.9", "S4.18"],
     "10-precision": [*range(114, 130), "S1.3", "S2.10", "S2.11"],
     "11-dtype-stability": [*range(130, 145), "S3.1", "S3.2", "S3.3"],
-    "12-async-dispatch": [*range(145, 160), "S4.2", "S4.3"],
+    "12-async-dispatch": [*range(145, 159), "S4.2", "S4.3"],
     "13-pytrees-and-vmap": [*range(160, 171), 175, "S4.8", "S4.16"],
     "14-debugging": [*range(176, 182), "S4.18"],
     "15-xor-classifier": [f"S4.{row}" for row in range(10, 16)],
@@ -35,6 +35,7 @@ ROWS = {
     "17-data-loading": [*range(206, 213)],
     "18-lists-or-arrays": ["S1.1", "S1.2", "S1.3", "S1.4"],
     "19-devices-and-sharding": [*range(171, 176), "S4.16"],
+    "20-devices-and-memory": [159],
 }
 
 

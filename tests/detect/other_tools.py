@@ -74,7 +74,7 @@ _TYPED_KEYS = (("jax_enable_custom_prng", True),)
 TOOLS = (
     Tool(
         "JAX’s own errors and warnings",
-        "no switch, but only `jax.jit` and, for a state, `lax.scan`",
+        "with no switch turned on, under `jax.jit` or, for a state, under `lax.scan`",
         _default_of_jax(),
     ),
     Tool(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -60,3 +61,45 @@ def test_unrolled_counts_iterations_and_not_the_leaves_of_a_tree():
 
     (found,) = detect.unrolled(accumulate, {name: jnp.ones((40, 3)) for name in "abcdefg"})
     assert found.message == "a Python loop is unrolled: 40 iterations"
+
+
+class Settings(NamedTuple):
+    """Settings that a function reads while it runs without `jax.jit`."""
+
+    scale: jax.Array
+    is_ready: bool = True
+    steps: int = 2
+
+
+def scale_if_ready(settings, array):
+    if not settings.is_ready:
+        raise ValueError("settings must be ready")
+    return settings.scale * array
+
+
+def scale_repeatedly(settings, array):
+    for _ in range(settings.steps):
+        array = settings.scale * array
+    return array
+
+
+@pytest.mark.parametrize("function", [scale_if_ready, scale_repeatedly])
+def test_python_values_in_named_tuple_matter_only_under_jit(function):
+    settings = Settings(values)
+    assert [f.severity for f in detect.control_flow(function, settings, values)] == ["note"]
+    assert [f.severity for f in detect.control_flow(jax.jit(function), settings, values)] == [
+        "error"
+    ]
+
+
+def test_branch_in_library_is_not_about_shape():
+    source = "def apply(x, is_training):\n    return 2 * x if is_training else x\n"
+    library = {"__name__": "library"}
+    exec(compile(source, "/site-packages/library.py", "exec"), library)
+
+    def step(x, flags):
+        return library["apply"](x, flags["training"])
+
+    arguments = (values, {"training": True})
+    assert detect.dynamic_shape(step, *arguments) == []
+    assert len(detect.control_flow(step, *arguments)) == 1

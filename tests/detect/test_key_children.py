@@ -11,7 +11,7 @@ from jax.sharding import AbstractMesh, PartitionSpec
 
 from jaxbits import detect
 from jaxbits._analysis.key_children import find_equal_children
-from jaxbits._analysis.key_dataflow import find_key_uses
+from jaxbits._analysis.key_uses import find_key_uses
 from jaxbits._analysis.known_integers import compute_integers, known_value
 
 normal, split, fold_in = jax.random.normal, jax.random.split, jax.random.fold_in

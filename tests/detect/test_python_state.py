@@ -91,6 +91,35 @@ def test_stale_global_notes_attribute_that_could_change():
     assert [f.severity for f in found] == ["note"]
 
 
+def test_stale_global_first_tries_attributes_that_the_code_names(monkeypatch):
+    class Settings:
+        def __init__(self):
+            vars(self).update({f"unread_{n}": n for n in range(10)}, rate=0.5, decay=0.1)
+
+    monkeypatch.setattr("jaxbits.detect._stale_global._MAX_EQUATIONS", 0)  # As in a large program.
+    settings = Settings()
+    found = detect.stale_global(lambda x: x * settings.rate - settings.decay, 1.0)
+    names = sorted(finding.message.split("`")[1] for finding in found)
+    assert names == ["settings.decay", "settings.rate"]
+
+
+def noise_of_helper(size):
+    return 1 + np.random.randint(1, 5, size=size)
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda x: x + np.random.normal(), "(lambda x: x + np.random.normal()"),
+        (lambda x: x + noise_of_helper(2), "return 1 + np.random.randint"),
+    ],
+)
+def test_side_effect_names_line_that_uses_numpy_generator(function, text):
+    (found,) = detect.side_effect(function, jnp.ones(2))
+    assert found.message == "`numpy.random` runs only while JAX traces the function"
+    assert found.place.text.startswith(text)
+
+
 def test_collect_evidence_counts_if_else_as_one_binding():
     found = collect_evidence(("if 1:\n    a = 1\nelse:\n    a = 2\nfor b in c:\n    pass\n",))
     assert not found.is_rebound("a", 0)

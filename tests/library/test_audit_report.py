@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import json
 import random
 import time
@@ -202,3 +204,39 @@ def test_empty_report_is_truthy_and_iterable():
     assert len(report) == 0
     assert list(report) == []
     assert str(report) == "nothing found by 1 check of f"
+
+
+class _NamelessWrapper:
+    def __init__(self, function):
+        self.__wrapped__ = function
+
+    def __call__(self, *args):
+        return self.__wrapped__(*args)
+
+
+def test_headline_names_function_inside_wrapper():
+    wrapper = _NamelessWrapper(functools.partial(_scaled, 2.0))
+    assert "1 check of _scaled" in str(audit(wrapper, 1.0, checks=["inplace"]))
+
+
+def _scaled(scale, x):
+    return scale * x
+
+
+_names = itertools.count(1)
+
+
+def test_counter_that_tracing_advances_is_reported_once():
+    def step(array):
+        return array, next(_names)
+
+    report = audit(jax.jit(step), jnp.ones(3), checks=["iterator", "side_effect"])
+    assert [finding.check for finding in report.findings] == ["iterator"]
+
+
+def test_note_about_gradient_names_argument():
+    def loss(params, x):
+        return jnp.linalg.norm(params["scale"]) * x.sum()
+
+    report = audit(loss, {"scale": jnp.ones(2)}, jnp.ones(3), checks=["nan"])
+    assert [f.evidence.split(" with ")[0] for f in report.findings] == ["argument params['scale']"]

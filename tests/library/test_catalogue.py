@@ -1,5 +1,6 @@
 """Test the catalogue's parser and search functions, and check that its files follow the rules."""
 
+import json
 import re
 import tomllib
 from collections import Counter
@@ -17,10 +18,11 @@ from jaxbits._catalogue import (
     load,
     parse,
 )
+from jaxbits._matching_rules import compile_shared
 
 FILES = sorted((Path(jaxbits.__file__).parent / "catalogue").glob("*.toml"))
 REQUIRED = {"title", "section", "fix", "guard"}
-STRINGS = REQUIRED | {"look_for", "since", "until", "task"}
+STRINGS = REQUIRED | {"look_for", "since", "until", "task", "context"}
 LISTS = {"symptoms", "noticed"}
 SILENT_ENTRY = """
 [some-bit]
@@ -42,20 +44,27 @@ guard = "none: it raises by itself"
 """
 
 
+SYMPTOM_KEYS = {"error", "text", "leaked", "line", "context", "generic"}
+
+
 def problems_of_symptom(symptom):
-    if not isinstance(symptom, dict) or set(symptom) - {"leaked", "line"} != {"error", "text"}:
+    if not isinstance(symptom, dict) or not {"error", "text"} <= set(symptom) <= SYMPTOM_KEYS:
         return [f"a symptom must be {{error = ..., text = ...}}, got {symptom!r}"]
     found = []
     if not (isinstance(symptom["text"], str) and symptom["text"].strip()):
         found.append(f"the text of a symptom must not be empty, got {symptom['text']!r}")
-    if not (isinstance(symptom["error"], str) and symptom["error"].isidentifier()):
-        found.append(f"the error of a symptom must be a class name, got {symptom['error']!r}")
-    if not isinstance(symptom.get("leaked", False), bool):
-        found.append(f"leaked must be true or false, got {symptom['leaked']!r}")
-    try:
-        re.compile(symptom.get("line", ""))
-    except (TypeError, re.error):
-        found.append(f"line must be a regular expression, got {symptom['line']!r}")
+    error = symptom["error"]
+    if not (isinstance(error, str) and (error.isidentifier() or not error)):
+        found.append(f"the error of a symptom must be a class name or empty, got {error!r}")
+    for key in ("leaked", "generic"):
+        if not isinstance(symptom.get(key, False), bool):
+            found.append(f"{key} must be true or false, got {symptom[key]!r}")
+    for key in ("line", "context"):
+        # tests/pages/test_matcher.py compiles these in JavaScript.
+        try:
+            compile_shared(symptom.get(key, ""))
+        except (TypeError, re.error):
+            found.append(f"{key} must be a regular expression, got {symptom[key]!r}")
     return found
 
 
@@ -81,6 +90,8 @@ def problems_of_entry(id, values):
         yield f"noticed must be a list of strings, got {noticed!r}"
     for symptom in symptoms:
         yield from problems_of_symptom(symptom)
+    texts = [json.dumps(symptom, sort_keys=True) for symptom in symptoms]
+    yield from (f"{text} is there twice" for text, count in Counter(texts).items() if count > 1)
     if silent is False and not symptoms:
         yield "an entry that is not silent must have symptoms"
     if silent is True and not values.get("look_for"):
@@ -106,7 +117,7 @@ def problems(texts):
 
 
 def test_catalogue_follows_its_rules():
-    assert len(FILES) == 19
+    assert len(FILES) == 20
     assert problems({file.stem: file.read_text("utf8") for file in FILES}) == []
 
 
@@ -141,15 +152,24 @@ def test_problems_reports_malformed_entry(old, new, problem):
         ("[3]", "a symptom must be {error"),
         ('[{ error = "TypeError" }]', "a symptom must be {error"),
         ('[{ error = "TypeError", text = "" }]', "must not be empty"),
-        ('[{ error = "a class", text = "x" }]', "must be a class name"),
+        ('[{ error = "a class", text = "x" }]', "must be a class name or empty"),
+        ('[{ error = "", text = "x", class = "" }]', "a symptom must be {error"),
+        ('[{ error = "E", text = "x" }, { error = "E", text = "x" }]', "is there twice"),
         ('[{ error = "TypeError", text = "x", leaked = 1 }]', "leaked must be true or false"),
         ('[{ error = "TypeError", text = "x", line = "(" }]', "must be a regular expression"),
+        ('[{ error = "TypeError", text = "x", context = 3 }]', "must be a regular expression"),
+        ('[{ error = "TypeError", text = "x", generic = 1 }]', "generic must be true or false"),
     ],
 )
 def test_problems_reports_malformed_symptom(symptoms, problem):
     assert problems({"02-topic": RAISING_ENTRY}) == []
     text = RAISING_ENTRY.replace('[{ error = "TypeError", text = "no … here" }]', symptoms)
     assert problem in "\n".join(problems({"02-topic": text}))
+
+
+def test_line_of_a_log_needs_no_class():
+    text = RAISING_ENTRY.replace('error = "TypeError"', 'error = ""')
+    assert problems({"02-topic": text}) == []
 
 
 def test_problems_reports_duplicate_id():

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 
 from jaxbits.book import figures
 from jaxbits.book.experiments import index_landing
@@ -92,6 +93,12 @@ WITH_ARGUMENTS = {
     "sharding.device_layout": lambda draw: draw(
         {"cut": {"0": [[0, 4], [0, 2]], "1": [[4, 8], [0, 2]]}, "whole": {"0": [[0, 8], [0, 2]]}},
         {"0": 0, "1": 1},
+    ),
+    "devices_and_memory.memory_by_program": lambda draw: draw(
+        {
+            name: jax.jit(f).lower(jnp.ones((64, 64))).compile().memory_analysis()
+            for name, f in {"sum": jnp.sum, "sorted": lambda x: jnp.sort(x) @ x}.items()
+        }
     ),
     "data_loading.augmentation_draws": lambda draw: draw(
         {"no worker": [[1, 2]], "two": [[3, 3], [3, 3]]}
@@ -202,6 +209,17 @@ def test_drawing_rejects_figure_without_alt_text():
         no_alt_text()
 
 
+def test_drawing_rejects_text_that_is_too_small_for_a_phone():
+    @style.drawing
+    def small_text():
+        fig, axes = style.figure(2, 2)
+        axes.set_xlabel("seconds", fontsize=8)
+        return fig, "An axis with a small label."
+
+    with pytest.raises(ValueError, match="text must have at least 10 points, got 8"):
+        small_text()
+
+
 def contrast(first, second):
     def luminance(color):
         channels = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
@@ -224,6 +242,40 @@ def test_style_colors_have_enough_contrast(theme):
         assert contrast(themed(style.MUTED), themed(background)) >= 4.5
     for color in (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.RED):
         assert contrast(themed(color), themed(style.PAPER)) >= 4.5
+
+
+def bars_and_lines(fig):
+    """Yield the colors of each bar and line of a plot, and leave out the parts of diagrams."""
+    for axes in fig.axes:
+        if not axes.axison:
+            continue
+        for bar in (bar for bars in axes.containers for bar in getattr(bars, "patches", [])):
+            if bar.get_width() and bar.get_height():
+                edge = [bar.get_edgecolor()] if bar.get_linewidth() else []
+                yield [bar.get_facecolor(), *edge]
+        for line in axes.lines:
+            effects = [effect._gc["foreground"] for effect in line.get_path_effects()]
+            if not len(line.get_xdata()):
+                continue
+            if line.get_linestyle() != "None":
+                yield [line.get_color(), *effects]
+            if line.get_marker() not in ("None", None, ""):
+                yield [line.get_markerfacecolor(), line.get_markeredgecolor()]
+
+
+@pytest.mark.slow  # This draws all figures.
+@pytest.mark.parametrize("draw", FIGURES)
+def test_bars_and_lines_stand_out_from_the_background(draw, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(style, "_picture", lambda fig, alt: drawn.append(fig))
+    draw()
+    for colors in bars_and_lines(drawn[0]):
+        names = {to_hex(color) for color in colors} & set(style.DARK)
+        if names == {style.PAPER}:  # This line is a gap between two bars.
+            continue
+        for theme in (dict(zip(style.DARK, style.DARK, strict=True)), style.DARK):
+            contrasts = [contrast(theme[name], theme[style.PAPER]) for name in names]
+            assert max(contrasts) >= 3, names
 
 
 def test_svg_ids_ignore_coordinates_and_are_unique():

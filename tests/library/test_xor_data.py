@@ -1,4 +1,4 @@
-"""Test the data set and the data loaders of the XOR classifier."""
+"""Test the dataset and the data loaders of the XOR classifier."""
 
 import inspect
 import subprocess

@@ -22,6 +22,7 @@ from playwright.sync_api import (
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from book_tools import project_metadata
+from book_tools.website.screenshots import load_images
 
 STORED_ERRORS = stored_errors()
 DESK: ViewportSize = {"width": 1280, "height": 900}
@@ -237,9 +238,10 @@ def test_find_contrast_violations_finds_pale_text(page: Page, site: str) -> None
 def test_page_does_not_scroll_sideways_on_phone(opened: OpenedPage, width: int) -> None:
     opened.page.set_viewport_size({"width": width, "height": 844})
     wide = opened.page.evaluate(
-        """() => [...document.querySelectorAll("article *")]
+        """() => [...document.querySelectorAll("article *, .prev-next-area *")]
              .filter((e) => e.getBoundingClientRect().right > innerWidth + 1
-                         && !e.closest("pre, .text_html, .pst-scrollable-table-container"))
+                         && !e.closest("pre, .text_html, .pst-scrollable-table-container")
+                         && !(e.matches("img") && e.closest(".figure-box")))
              .map((e) => e.outerHTML.slice(0, 120))"""
     )
     assert opened.page.evaluate("document.scrollingElement.scrollWidth") <= width, wide
@@ -256,6 +258,71 @@ def test_short_code_in_summary_does_not_wrap(opened: OpenedPage) -> None:
                            .map((c) => c.parentElement.textContent)"""
     )
     assert not wrapped
+
+
+# Return the tables that are wider than their box, and the words that break inside.
+FIND_TABLE_PROBLEMS = """() => {
+    const problems = [];
+    for (const table of document.querySelectorAll("article table:not(.twin, .indextable)")) {
+        const box = table.closest(".pst-scrollable-table-container, .text_html");
+        if (box.scrollWidth > box.clientWidth + 1)
+            problems.push(`${box.scrollWidth} px: ${table.innerText.slice(0, 60)}`);
+        const texts = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
+        while (texts.nextNode()) {
+            const text = texts.currentNode;
+            for (const word of text.data.matchAll(/[A-Za-z0-9]+/g)) {
+                const range = document.createRange();
+                range.setStart(text, word.index);
+                range.setEnd(text, word.index + word[0].length);
+                const lines = [...range.getClientRects()].map((line) => Math.round(line.top));
+                if (new Set(lines).size > 1) problems.push(word[0]);
+            }
+        }
+    }
+    return problems;
+}"""
+
+
+def test_tables_fit_on_desktop_and_break_no_word(opened: OpenedPage) -> None:
+    opened.page.set_viewport_size(DESK)
+    assert not opened.page.evaluate(FIND_TABLE_PROBLEMS)
+
+
+def test_cards_separate_the_lines_of_a_column_name(page: Page, site: str) -> None:
+    page.set_viewport_size(PHONE)
+    page.goto(f"{site}/chapters/12-async-dispatch.html")
+    names = page.locator("[data-column]").evaluate_all("(all) => all.map((e) => e.dataset.column)")
+    assert "debug.print, debug.callback" in names
+
+
+def test_columns_of_an_output_stay_aligned_on_phone(opened: OpenedPage) -> None:
+    opened.page.set_viewport_size(PHONE)
+    outputs = opened.page.locator(".output.laid-out pre")
+    line_counts = outputs.evaluate_all(
+        """(all) => all.filter((e) => e.checkVisibility()).map((e) => {
+            const { lineHeight, paddingTop, paddingBottom } = getComputedStyle(e);
+            const height = e.clientHeight - parseFloat(paddingTop) - parseFloat(paddingBottom);
+            const lines = e.textContent.replace(/\\n$/, "").split("\\n").length;
+            return [Math.round(height / parseFloat(lineHeight)), lines];
+        })"""
+    )
+    assert [pair for pair in line_counts if pair[0] != pair[1]] == []
+
+
+def test_figures_keep_a_readable_size_on_phone(opened: OpenedPage) -> None:
+    opened.page.set_viewport_size(PHONE)
+    opened.page.wait_for_timeout(RESIZE_DELAY_MS)
+    figures = opened.page.locator(".figure-box").evaluate_all(
+        """(all) => all.map((box) => {
+            const image = [...box.querySelectorAll("img")].find((e) => e.checkVisibility());
+            const natural = Number(image.getAttribute("width"));
+            return [image.clientWidth / natural, box.scrollWidth > box.clientWidth, box.tabIndex];
+        })"""
+    )
+    assert len(figures) >= opened.name.startswith("chapters/")
+    # The smallest label has 10 points, which are 13.3 pixels in a figure of its natural size.
+    assert all(13.33 * scale >= 8.99 for scale, *_ in figures), figures
+    assert all((index == 0) == scrolls for _, scrolls, index in figures), figures
 
 
 def test_error_output_is_not_clipped(opened: OpenedPage) -> None:
@@ -285,6 +352,15 @@ def test_theme_shows_only_its_own_figures(opened: OpenedPage) -> None:
         assert not any(visible for visible, _, _ in hidden), hidden
         assert [alt for _, alt, _ in shown] == [alt for _, alt, _ in hidden]
         assert not {src for *_, src in shown} & {src for *_, src in hidden}
+
+
+def test_load_images_loads_figures_that_are_not_on_the_screen(page: Page, site: str) -> None:
+    page.goto(f"{site}/chapters/18-lists-or-arrays.html")
+    figures = page.locator("article img.figure-svg:visible")
+    is_loaded = "(all) => all.map((image) => image.complete && image.naturalWidth > 0)"
+    assert not all(figures.evaluate_all(is_loaded))
+    load_images(page)
+    assert all(figures.evaluate_all(is_loaded))
 
 
 def test_colab_button_opens_published_notebook(opened: OpenedPage) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator
 from typing import Any
@@ -81,12 +82,15 @@ def test_rank_finds_entry_for_every_stored_error(page: Page) -> None:
     errors = stored_errors()
     assert errors, "no chapter stores an error"
     for _, name, text in errors:
-        scores = {
-            bit.id: max(symptom.message_score(name, text) for symptom in bit.symptoms)
+        scores = [
+            (symptom.message_score(name, text), bit.id, symptom.context)
             for bit in _catalogue.load().values()
-            if bit.symptoms
-        }
-        best = {bit for bit, score in scores.items() if score == max(scores.values())}
+            for symptom in bit.symptoms
+        ]
+        highest, _, _ = max(scores)
+        best = {id for score, id, _ in scores if score == highest}
+        if not any(re.search(c, text) for score, _, c in scores if score == highest):
+            continue  # The message alone does not say enough.
         wrapped = "\n".join(textwrap.wrap(f"{name}: {text}", 60))
         in_pytest = "\n".join(f"E       {line}" for line in f"{name}: {text}".splitlines())
         for message in (f"{name}: {text}", wrapped, in_pytest):
@@ -119,6 +123,42 @@ def test_finder_shows_matches_for_pasted_error(page: Page) -> None:
 
 
 def test_finder_says_that_nothing_matches(page: Page) -> None:
-    page.get_by_label("Your error message or traceback").fill("FrobnicationFault: zork")
-    expect(page.locator("#finder-status")).to_contain_text("Nothing in this book matches")
+    status = page.locator("#finder-status")
+    box = page.get_by_label("Your error message or traceback")
+    box.fill("FrobnicationFault: zork")
+    expect(status).to_contain_text("Nothing in this book matches")
+    expect(status.get_by_role("link")).to_have_count(2)
+    expect(status.get_by_role("link", name="issues")).to_have_attribute(
+        "href", "https://github.com/jax-ml/jax/issues"
+    )
     expect(page.locator("#finder-results > li")).to_have_count(0)
+    box.fill('  File "/venv/lib/python3.11/site-packages/equinox/nn.py", line 3\nValueError: zork')
+    expect(status).to_contain_text("the issues of equinox")
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("TypeError: scan body output must be a pair, got 3", "One match."),
+        ("ValueError: Reverse-mode differentiation does not work for lax.while_l", "cut off"),
+        ("tracer bool", "No message matches exactly. The closest:"),
+        ("jax.errors.UnexpectedTracerError", "Only the class of the error is known."),
+        (
+            "TypeError: Pred must be a scalar, got 3\n  File 'a'\n---\n"
+            "Traceback (most recent call last):\nRuntimeError: zork",
+            "an earlier one is:",
+        ),
+    ],
+)
+def test_finder_says_how_well_a_match_fits(page: Page, text: str, status: str) -> None:
+    page.get_by_label("Your error message or traceback").fill(text)
+    expect(page.locator("#finder-status")).to_contain_text(status)
+    expect(page.locator("#finder-results > li").first).to_be_visible()
+
+
+def test_finder_shows_line_of_a_log_without_class(page: Page) -> None:
+    page.get_by_label("Your error message or traceback").fill(
+        "Very slow compile? If you want to file a bug, run with envvar XLA_FLAGS=--xla_dump_to=/tmp"
+    )
+    shown = page.locator("#finder-results > li > code").first
+    expect(shown).to_have_text(re.compile("^Very slow compile"))

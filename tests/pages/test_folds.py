@@ -35,12 +35,16 @@ def fold_titles(chapter: str) -> list[str]:
 def test_claims_cell_is_one_closed_fold_with_its_code(built: Path, chapter: str) -> None:
     page = (built / f"{chapter}.html").read_text("utf8")
     folds = CLOSED_CLAIMS_FOLD.findall(page)
-    assert (
-        len(folds)
-        == fold_titles(chapter).count(CLAIMS_TITLE)
-        == page.count('<details class="claims"')
-    )
+    assert len(folds) == page.count('<details class="claims"') > 0
     assert not any(folds), "a fold is open"
+    # Adjacent cells share a fold, which contains the code of all of them.
+    code = re.findall(r'<details class="how">.*?</details>', page, re.S)
+    assert sum(part.count('<div class="cell_input') for part in code) == fold_titles(chapter).count(
+        CLAIMS_TITLE
+    )
+    # A claims fold ends with the fold of its code.
+    adjacent = r'</details>\s*</details>\s*(?:</div>\s*)*(?:<div[^>]*>\s*)*<details class="claims"'
+    assert not re.search(adjacent, page)
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
@@ -130,6 +134,29 @@ def test_folds_extension_merges_claims_about_several_entries() -> None:
     assert all(text in shown for text in ("it &lt; fills", "it drops", "it clamps"))
     assert shown.count("<details") == shown.count("</details>") == 2
     assert code.astext() == "claims()\nclaims()"
+
+
+def claims_cell(code: str, text: str, kind: str = "held") -> nodes.container:
+    shown = Outcomes([Outcome("take-fills", text, kind)])._repr_html_()
+    return folded_cell(f"#@title {CLAIMS_TITLE}\n{code}", mime_bundle(text_html=shown))
+
+
+def test_folds_extension_merges_adjacent_claims_cells() -> None:
+    page = apply_folds(
+        *(claims_cell(f"claims({n})", f"claim {n}") for n in (1, 2, 3)),
+        nodes.paragraph("", "some text"),
+        claims_cell("claims(4)", "claim 4"),
+        claims_cell("claims(5)", "claim 5", "failed"),
+    )
+    merged, _, after, failed = page.children
+    head, *code, foot = merged.children[0].children
+    assert "✓ 3 checks passed here</summary>" in head.astext()
+    assert re.findall(r"claim \d", head.astext()) == ["claim 1", "claim 2", "claim 3"]
+    assert [block.astext() for block in code] == ["claims(1)", "claims(2)", "claims(3)"]
+    shown = head.astext() + foot.astext()
+    assert shown.count("<details") == shown.count("</details>") == 2
+    assert "claim 4" in after.astext()
+    assert "claim 5" in failed.astext()
 
 
 @pytest.mark.parametrize(

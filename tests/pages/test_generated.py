@@ -72,6 +72,15 @@ def test_errors_page_links_each_class_to_its_entries() -> None:
     assert index.count('<a href="#a-crash">') == 2
 
 
+def test_errors_page_adds_the_title_to_equal_messages_of_a_class() -> None:
+    second = RAISING_ENTRY.replace("a-crash", "a-bang").replace("A crash", "A `bang`")
+    page = errors_page({"01-first": RAISING_ENTRY + second.replace("nor there", "elsewhere")})
+    index = page.partition("## Index by class")[2]
+    assert "</code>: A crash</a>" in index
+    assert "</code>: A <code>bang</code></a>" in index
+    assert '<a href="#a-bang"><code>elsewhere</code></a>' in index
+
+
 def test_errors_page_sorts_messages_alphabetically() -> None:
     earlier = RAISING_ENTRY.replace("[a-crash]", "[a-bang]").replace("nor there", "'an' error")
     page = errors_page({"01-first": RAISING_ENTRY + earlier})
@@ -138,6 +147,21 @@ def test_guards_link_each_detector_to_its_section(built: Path) -> None:
 )
 def test_parse_results_rejects_unrelated_output(text: str, expected: list[tuple[str, str]]) -> None:
     assert load_extension("cell_outputs").parse_results(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("rate   lists  arrays\n0.1     1.0     2.0\n", True),
+        ("{ lambda ; a:f32[3]. let\n    b:f32[3] = sin a\n  in (b,) }", True),
+        ("[[1. 2.]\n [3. 4.]\n [5. 6.]]", True),
+        ("(Array(1), 2)\nTrue", False),
+        ("warning: global [stale_global]\n    seen: a  b\n    fix: pass  it\n", False),
+        ("a  b\nc  d\n" + "a long message " * 8, False),
+    ],
+)
+def test_outputs_are_laid_out_if_their_lines_form_columns(text: str, expected: bool) -> None:
+    assert load_extension("cell_outputs").is_laid_out(text) == expected
 
 
 def test_results_html_escapes_items() -> None:

@@ -111,6 +111,16 @@ def test_wrong_claims_run_the_lines_of_their_source() -> None:
         assert upstream_text.quoted_lines(row, code) or row["theirs"] == "", row["title"]
 
 
+def test_wrong_claims_with_a_link_quote_whole_lines() -> None:
+    # The page says that colored lines are copied, so a line that contains only a few words of the
+    # source must not be colored.
+    for row in read_rows("wrong-in-circulation"):
+        if row.get("where"):
+            lines = {line.strip().rstrip(",") for line in row["jax"].splitlines()}
+            quoted = [line for piece in upstream_text.theirs(row) for line in piece.splitlines()]
+            assert [line for line in quoted if line.strip() not in lines] == [], row["title"]
+
+
 def test_wrong_claims_have_a_text_to_send() -> None:
     page = (ROOT / "reference" / "wrong-in-circulation.md").read_text("utf8")
     rows = read_rows("wrong-in-circulation")
@@ -195,6 +205,17 @@ def test_upstream_text_contains_statement_code_result_and_proposal() -> None:
     assert text.endswith("Proposed text:\n\n> `f` gives 2.")
 
 
+def test_upstream_text_mentions_another_wording_only_if_there_is_one() -> None:
+    row = {"title": "f", "said": "no", "where": [], "true": "yes", "proposal": "yes"}
+    outcomes = [{"text": "ValueError: no", "version": "", "is_error": True}]
+    same, other = (
+        upstream_text.upstream_text(row, "f()", outcomes, {"0.2": {}}, has_other_wording=differs)
+        for differs in (False, True)
+    )
+    assert "The result is the same with jax 0.2." in same
+    assert "The result is the same with jax 0.2, except for the wording of the error." in other
+
+
 def test_upstream_text_names_an_issue_or_asks_for_the_page() -> None:
     row = {"title": "f", "said": "no", "true": "yes", "proposal": "yes", "is_bug": True}
     issue = "https://github.com/o/r/issues/1"
@@ -273,6 +294,25 @@ def test_table_page_rejects_unknown_bit() -> None:
 def test_run_row_does_not_share_variables() -> None:
     assert run_table_rows.run_row("seen = 1") == ""
     assert run_table_rows.run_row("seen").startswith("NameError")
+
+
+def test_run_row_names_a_package_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(run_table_rows.IMPORTS, "torch", "no_such_package")
+    expected = "ModuleNotFoundError: No module named 'no_such_package'"
+    assert run_table_rows.run_row("t", "t = torch.ones(1)") == expected
+    assert run_table_rows.run_row("torch.ones(1)") == expected
+    assert run_table_rows.run_row("torch = 1; torch") == "1"
+
+
+def test_rows_without_their_package_keep_the_recorded_outcome() -> None:
+    before = {"versions": {"jax": "1", "torch": "2"}, "outcomes": {"a": "old", "b": "old"}}
+    found = {"a": "new", "b": "ModuleNotFoundError: No module named 'torch'"}
+    record = {"versions": {"jax": "1"}, "outcomes": found}
+    kept = tables.keep_recorded(record, before)
+    assert kept == {"versions": before["versions"], "outcomes": {"a": "new", "b": "old"}}
+    newer = {"versions": {"jax": "2"}, "outcomes": found}
+    assert tables.keep_recorded(newer, before) == newer
+    assert tables.keep_recorded(record, {}) == record
 
 
 def test_run_row_returns_warnings_and_printed_text() -> None:

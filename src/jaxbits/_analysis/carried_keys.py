@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,11 +10,13 @@ import jax
 from jax.extend.core import ClosedJaxpr
 
 from jaxbits import _jax_compat
+from jaxbits._analysis.code_location import CodeLocation
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.key_dataflow import KeyFlow, has_key_uses
-from jaxbits._analysis.key_values import KeyUse, Value
+from jaxbits._analysis.key_values import NEXT_ITERATION, KeyUse, Value
 from jaxbits._analysis.program_values import NumberedType, numbered_types
 from jaxbits._analysis.python_state.iterators import is_iterator
+from jaxbits._analysis.source.passed_keys import takes_key_from_callee
 from jaxbits._analysis.state_argument import find_new_state, find_state_argument
 
 
@@ -25,15 +28,28 @@ class CarriedKey:
         use: The first use of the key in a step.
         path: Where the key is among the results, such as ``[1]['rng']``, or None if the next step
             computes the key again from the same state.
+        is_argument: Whether the key is an argument of the step, and not computed by it.
     """
 
     use: KeyUse
     path: str | None = None
+    is_argument: bool = False
+
+    @property
+    def location(self) -> CodeLocation | None:
+        """The line of the function that uses the key and returns it.
+
+        If this function only passes the key to another function, it is the line of this call.
+        """
+        outer_to_inner = [frame.location for frame in reversed(self.use.frames)]
+        callers = itertools.takewhile(takes_key_from_callee, outer_to_inner[:-1])
+        return outer_to_inner[len(list(callers))] if outer_to_inner else None
 
 
 def find_carried_keys(target: FunctionUnderTest) -> Iterator[CarriedKey]:
     """Yield the keys that a function uses and then returns, so that a caller can pass them back.
 
+    A key that a loop carries on after its use is left out, because the loop itself uses it again.
     If the argument that holds the state is known, the function also yields a key that the next step
     computes again, for example by folding the same number into a key that the state keeps.
     """
@@ -44,9 +60,12 @@ def find_carried_keys(target: FunctionUnderTest) -> Iterator[CarriedKey]:
     flow = KeyFlow()
     inputs = flow.input_values(program)
     outputs = flow.run(program, inputs, None)
-    used = {use.key: use for use in reversed(flow.explained_uses()) if use.from_input}
-    returned = list(_returned_keys(program, outputs, used, _output_paths(target)))
-    yield from returned
+    uses = flow.explained_uses()
+    used = {use.key: use for use in reversed(uses) if use.from_input}
+    carried_on = {use.key for use in uses if use.again == NEXT_ITERATION}
+    arguments = {value.number for value in inputs}
+    returned = list(_returned_keys(program, outputs, used, arguments, _output_paths(target)))
+    yield from (found for found in returned if found.use.key not in carried_on)
     if returned or target.carry is None:
         return
     pairs, count = _state_pairs(target, target.carry), len(flow.uses)
@@ -64,6 +83,7 @@ def _returned_keys(
     program: ClosedJaxpr,
     outputs: list[Value],
     used: dict[object, KeyUse],
+    arguments: set[object],
     paths: dict[int, str],
 ) -> Iterator[CarriedKey]:
     """Yield the used keys among the results that have the type of an argument."""
@@ -73,7 +93,7 @@ def _returned_keys(
         use = used.get(value.number)
         if use and use.key not in reported and _type_of(variable) in types:
             reported.add(use.key)
-            yield CarriedKey(use, paths.get(number, ""))
+            yield CarriedKey(use, paths.get(number, ""), use.key in arguments)
 
 
 def _type_of(variable: object) -> tuple[object, str]:

@@ -48,6 +48,10 @@ class Finding:
         also: The messages of the other findings that this finding represents, if they differ.
         explains: The error of the function that this finding explains, as `error_signature` returns
             it, or "" if it explains none. The report then refers to this finding.
+        subject: What the finding is about, so that findings of two checks on one line about the
+            same thing can be recognized.
+        has_switch: Whether JAX's own switch for this check detects it, too, so that the report may
+            name the switch.
     """
 
     check: str = field(default="", kw_only=True)
@@ -61,6 +65,7 @@ class Finding:
     also: tuple[str, ...] = ()
     explains: str = field(default="", kw_only=True)
     subject: str = field(default="", kw_only=True)
+    has_switch: bool = field(default=True, kw_only=True)
 
     @property
     def _entry(self) -> _catalogue.SharpBit | None:
@@ -82,7 +87,8 @@ class Finding:
         place = self.place and {**asdict(self.place), "text": self.place.text}
         values = {**asdict(self), "also": list(self.also), "place": place}
         values |= {"link": self.link, "reference": self.reference}
-        del values["catalogue_id"], values["explains"], values["subject"]
+        for name in ("catalogue_id", "explains", "subject", "has_switch"):
+            del values[name]
         return values
 
     @property
@@ -112,13 +118,13 @@ _CAUSES = {
     "cast": ("overflow",),
     "list_args": ("unrolled",),
     "nan": ("out_of_bounds",),
-    "side_effect": ("leak",),
+    "side_effect": ("leak", "iterator"),
     "stale_global": ("leak", "side_effect"),
 }
 """For a check, the checks whose findings on the same line and subject explain its own. A value that
 wrapped around no longer fits after a cast, and a loop that fills a list is also a list of many
-arrays. Whoever stores a traced value also changes Python state, and a statement such as `n += 1`
-both changes a value and reads it."""
+arrays. Whoever stores a traced value or advances an iterator also changes Python state, and a
+statement such as `n += 1` both changes a value and reads it."""
 
 
 _JOINED = {"stale_global"}
@@ -165,6 +171,8 @@ def merge_duplicates(findings: Iterable[Finding]) -> list[Finding]:
         messages = dict.fromkeys(o.message for o in others if o.message != first.message)
         count = sum(f.count for f in (first, *others))
         explains = next((f.explains for f in (first, *others) if f.explains), "")
-        also = (*first.also, *messages)
-        merged.append(replace(first, count=count, also=also, explains=explains))
+        also, has_switch = (*first.also, *messages), any(f.has_switch for f in group)
+        merged.append(
+            replace(first, count=count, also=also, explains=explains, has_switch=has_switch)
+        )
     return merged

@@ -13,8 +13,7 @@ from jaxbits._analysis.finding import Severity
 from jaxbits._analysis.function_argument import check_function
 from jaxbits._analysis.inner_limits import LIMITS
 from jaxbits._analysis.instrumented_run import InstrumentedRun
-from jaxbits._analysis.key_dataflow import find_key_uses
-from jaxbits._analysis.key_values import KeyUse
+from jaxbits._analysis.key_uses import KeyUses, find_key_uses
 from jaxbits._analysis.missing_evidence import MissingEvidence
 from jaxbits._analysis.probes import Plan, Probe, Site
 from jaxbits._analysis.python_state import reachable_state
@@ -178,10 +177,10 @@ class FunctionUnderTest(MissingEvidence):
         return found
 
     @functools.cached_property
-    def key_uses(self) -> list[KeyUse]:
+    def key_uses(self) -> KeyUses:
         """The uses of PRNG keys in the traced program."""
         if self.trace.program is None:
-            return []
+            return KeyUses()
         varying = changing_arrays(self.every_call)
         return find_key_uses(self.trace.program, varying, self.trace.inputs)
 

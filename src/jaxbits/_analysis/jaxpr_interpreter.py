@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.extend.core import ClosedJaxpr
@@ -56,8 +57,9 @@ class Interpreter:
         sums: dict[Any, Any] = {}
         for equation in program.jaxpr.eqns:
             values = [jaxpr_utils.read_atom(known, atom) for atom in equation.invars]
-            outputs, found = self._run_equation(equation, values, context, lanes)
-            sums.update(found)
+            with _jax_compat.equation_context(equation):
+                outputs, found = self._run_equation(equation, values, context, lanes)
+            sums.update(jax.tree.map(_jax_compat.in_current_mesh, found))
             known.update(zip(equation.outvars, outputs, strict=True))
         return [jaxpr_utils.read_atom(known, atom) for atom in program.jaxpr.outvars], sums
 

@@ -29,22 +29,37 @@ def find_children(equation: Any, operands: Sequence[Value], index: int) -> Child
         operands: The values of its operands.
         index: The index of the result among those of the equation.
     """
-    name, first = equation.primitive.name, operands[0]
-    if name == "random_fold_in" and _is_single_threefry_key(equation.invars[0]):
-        numbers, is_fixed = operands[1].integers, not operands[1].from_input
-        return None if numbers is None else Children(first.number, numbers, True, is_fixed)
-    if name == "random_split" and _is_single_threefry_key(equation.invars[0]):
+    name, first, key = equation.primitive.name, operands[0], equation.invars[0].aval
+    if name in ("random_fold_in", "random_split") and not _is_threefry(key):
+        return None
+    if name == "random_fold_in":
+        return _fold(equation, operands)
+    if name == "random_split":
         shape = equation.params["shape"]
-        return Children(first.number, Integers(np.arange(*shape))) if len(shape) == 1 else None
+        if len(shape) != 1:
+            return None
+        return Children(first.number, Integers(np.arange(*shape)), batch_axes=len(key.shape))
     if first.children is None:
         return None
-    selected = select_elements(equation, first.children.numbers, index)
+    selected = select_elements(equation, first.children.numbers, index, first.children.batch_axes)
     return None if selected is None else replace(first.children, numbers=selected)
 
 
-def _is_single_threefry_key(atom: Any) -> bool:
-    is_single = str(getattr(atom.aval, "dtype", "")) == _THREEFRY and not atom.aval.shape
-    return is_single and bool(getattr(jax.config, "jax_threefry_partitionable", True))
+def _fold(equation: Any, operands: Sequence[Value]) -> Children | None:
+    """Return which children `fold_in` computes, for a single key or for each key of a batch."""
+    numbers, shape = operands[1].integers, equation.invars[0].aval.shape
+    if numbers is None or (shape and equation.outvars[0].aval.shape != shape):
+        return None
+    if shape:
+        values = np.unique(numbers.values)
+        numbers = Integers(values[0]) if values.size == 1 else Integers(values, varies=True)
+    is_fixed = not operands[1].from_input
+    return Children(operands[0].number, numbers, True, is_fixed, batch_axes=len(shape))
+
+
+def _is_threefry(aval: Any) -> bool:
+    is_threefry = str(getattr(aval, "dtype", "")) == _THREEFRY
+    return is_threefry and bool(getattr(jax.config, "jax_threefry_partitionable", True))
 
 
 class ChildNumbers:

@@ -11,8 +11,14 @@ from typing import Any, Protocol
 from jax.extend.core import ClosedJaxpr
 
 from jaxbits import _jax_compat
-from jaxbits._analysis.code_location import CodeLocation
-from jaxbits._analysis.key_values import KeyUse, Value, choose_uses
+from jaxbits._analysis.key_calls import LibraryCall
+from jaxbits._analysis.key_values import (
+    EVERY_ITERATION,
+    NEXT_ITERATION,
+    KeyUse,
+    Value,
+    choose_uses,
+)
 from jaxbits._analysis.known_integers import count_iterations
 
 
@@ -20,6 +26,10 @@ class Flow(Protocol):
     """The analysis of a whole program, which `KeyFlow` implements."""
 
     uses: list[KeyUse]
+
+    @property
+    def depth(self) -> int:
+        """The number of frames of user code that lead to the current jaxpr."""
 
     def next_number(self) -> int:
         """Return a number that the analysis has not used yet."""
@@ -30,13 +40,13 @@ class Flow(Protocol):
         """Return a value that differs from all others."""
 
     def run(
-        self, program: ClosedJaxpr, inputs: Sequence[Value], call: CodeLocation | None
+        self, program: ClosedJaxpr, inputs: Sequence[Value], call: LibraryCall | None
     ) -> list[Value]:
         """Analyze a jaxpr, record its uses of keys, and return the values of its results."""
 
 
 def run_branches(
-    flow: Flow, equation: Any, values: list[Value], call: CodeLocation | None
+    flow: Flow, equation: Any, values: list[Value], call: LibraryCall | None
 ) -> list[Value]:
     """Analyze all branches, and keep each key's uses from the branch that uses it most."""
     before, most = flow.uses, dict[Hashable, list[KeyUse]]()
@@ -63,7 +73,7 @@ def run_branches(
 
 
 def run_loop(
-    flow: Flow, equation: Any, values: list[Value], call: CodeLocation | None
+    flow: Flow, equation: Any, values: list[Value], call: LibraryCall | None
 ) -> list[Value]:
     """Analyze a loop's body repeatedly until it is clear which carried values change."""
     params = equation.params
@@ -81,29 +91,33 @@ def run_loop(
     steps = zip(starts, variables, body.jaxpr.outvars, strict=False)
     counts = [count_iterations(body.jaxpr, *step, iterations) for step in steps]
     before, loop = flow.uses, frozenset({flow.next_number()})
+
+    def run_body(carried: Sequence[Value]) -> list[Value]:
+        flow.uses = []
+        elements = [replace(_changing(flow, v, loop), **v.element()) for v in xs]
+        return flow.run(body, [*consts, *carried, *elements], call)
+
     changes = [False] * len(carry)
     first_turn: list[KeyUse] | None = None
     while True:
-        flow.uses = []
         carried = [
             replace(_changing(flow, v, loop), integers=count) if is_changed else v
             for v, is_changed, count in zip(carry, changes, counts, strict=True)
         ]
-        elements = [replace(_changing(flow, v, loop), **v.element()) for v in xs]
-        outputs = flow.run(body, [*consts, *carried, *elements], call)
+        outputs = run_body(carried)
         first_turn = flow.uses if first_turn is None else first_turn
         triples = zip(changes, outputs, carried, strict=False)
         updated = [was or end.number != start.number for was, end, start in triples]
         if updated == changes:
             break
         changes = updated
-    inside, flow.uses = flow.uses, before
-    for first, use in zip(first_turn, inside, strict=True):
-        if first.key != use.key:  # The first turn uses the values that the loop starts with.
-            flow.uses.append(replace(first, varies=first.varies - loop))
-        flow.uses.append(replace(use, varies=use.varies - loop))
-        if iterations > 1 and not use.varies & loop:
-            flow.uses.append(replace(use, how=f"{use.how}, again in every iteration"))
+    inside, repeated = flow.uses, list[KeyUse]()
+    used = {use.key for use in inside if use.varies & loop}
+    if used and iterations > 1 and call is None:
+        pairs = zip(changes, outputs, carried, strict=False)
+        run_body([end if is_changed else start for is_changed, end, start in pairs])
+        repeated = [use for use in flow.uses if use.key in used]
+    flow.uses = before + _uses_of_loop(first_turn, inside, repeated, loop, iterations, flow.depth)
     sources = (*values, *outputs)
     from_input = any(v.from_input for v in sources)
     varies = [v.varies - loop for v in sources]
@@ -111,7 +125,42 @@ def run_loop(
     for index, (start, is_changed) in enumerate(zip(carry, changes, strict=True)):
         if not is_changed:  # The loop returns this value as it got it.
             results[index] = start
+        elif (last := outputs[index]).number in used:  # The last iteration has used this key.
+            results[index] = replace(
+                results[index], number=last.number, split_from=last.split_from, seed=last.seed
+            )
     return results
+
+
+def _uses_of_loop(
+    first_turn: Sequence[KeyUse],
+    inside: Sequence[KeyUse],
+    repeated: Sequence[KeyUse],
+    loop: frozenset[int],
+    iterations: int,
+    depth: int,
+) -> list[KeyUse]:
+    """Return the uses of keys in a loop, as the program around the loop sees them.
+
+    Args:
+        first_turn: The uses in the first iteration, of the values that the loop starts with.
+        inside: The same uses in any iteration.
+        repeated: The uses in the next iteration of keys that an iteration has already used.
+        loop: The number of the loop.
+        iterations: How many iterations it has.
+        depth: How many frames of user code lead to it.
+    """
+    found = []
+    for number, use in enumerate(inside):
+        if len(first_turn) == len(inside) and (first := first_turn[number]).key != use.key:
+            first = replace(first, call=use.call, number=use.number)
+            found.append(replace(first, varies=first.varies - loop))
+        found.append(replace(use, varies=use.varies - loop))
+        if iterations > 1 and not use.varies & loop:
+            found.append(replace(use, again=EVERY_ITERATION, loop_depth=depth))
+    once = {use.key: use for use in reversed(repeated)}
+    found += [replace(u, varies=u.varies - loop, again=NEXT_ITERATION) for u in once.values()]
+    return found
 
 
 def _changing(flow: Flow, value: Value, loop: frozenset[int]) -> Value:

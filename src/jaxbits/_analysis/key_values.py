@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jaxbits._analysis.code_location import CodeLocation
+from jaxbits._analysis.key_calls import Frame, Path
 from jaxbits._analysis.known_integers import Integers
 
 Choices = frozenset[tuple[int, int]]
@@ -19,32 +20,54 @@ class Children:
     """The children of a key that an array of keys, or a single key, consists of.
 
     Attributes:
-        parent: The value number of the key.
-        numbers: The numbers of the children.
+        parent: The value number of the key. Under `jax.vmap`, this is an array of keys.
+        numbers: The numbers of the children, without the axes of such an array.
         is_folded: Whether `fold_in` computes them, and not `split`.
         is_fixed: Whether the numbers are the same for all arguments of the program.
+        batch_axes: The number of axes of the parent, which come before those of `numbers`.
     """
 
     parent: Hashable
     numbers: Integers
     is_folded: bool = False
     is_fixed: bool = True
+    batch_axes: int = 0
 
     @property
     def is_single(self) -> bool:
-        """Whether this is one key that stays the same in all iterations of a loop."""
+        """Whether this is one child that stays the same in all iterations of a loop."""
         return not self.numbers.varies and not self.numbers.values.ndim
 
     @property
+    def is_replicated(self) -> bool:
+        """Whether all devices have the same child of a single key."""
+        return self.is_single and not self.batch_axes
+
+    @property
     def element(self) -> Children | None:
-        """What a loop over the array gets, or None if it gets arrays."""
-        numbers = self.numbers.elements
+        """What a loop over the array gets, or None if it gets arrays or the rows of a batch."""
+        numbers = None if self.batch_axes else self.numbers.elements
         return None if numbers is None else replace(self, numbers=numbers)
 
     @property
     def first(self) -> int:
         """The number of the first child."""
         return int(self.numbers.values.reshape(-1)[0])
+
+
+@dataclass(frozen=True)
+class Seed:
+    """The creation of a key from a seed.
+
+    Attributes:
+        number: A number that identifies this event.
+        location: The line of user code that makes the key.
+        frames: The frames of user code that lead to this line, innermost first.
+    """
+
+    number: int
+    location: CodeLocation | None
+    frames: tuple[Frame, ...]
 
 
 @dataclass(frozen=True)
@@ -56,7 +79,8 @@ class Value:
         from_input: Whether the value depends on an argument of the program.
         varies: The enclosing loops in which the value changes from one iteration to the next.
         split_from: The numbers of all keys that were split to compute the value.
-        seeded_at: The line that made the first key that the value depends on from a seed.
+        seed: The creation of the first key that the value depends on, if the program creates it.
+        is_raw: Whether the value is a raw key, an array of integers, that JAX has wrapped.
         uses: The numbers of the uses of keys that the value depends on, each with the choices that
             it takes for the value to depend on it. A choice is an operand of a selection.
         integers: The integers that the value contains, if they are known.
@@ -67,7 +91,8 @@ class Value:
     from_input: bool
     varies: frozenset[int] = frozenset()
     split_from: frozenset[Hashable] = frozenset()
-    seeded_at: CodeLocation | None = None
+    seed: Seed | None = field(default=None, compare=False)
+    is_raw: bool = field(default=False, compare=False)
     uses: Mapping[int, Choices] = field(default_factory=dict, compare=False)
     integers: Integers | None = field(default=None, compare=False)
     children: Children | None = field(default=None, compare=False)
@@ -83,7 +108,7 @@ class Value:
         return replace(
             self,
             integers=integers if integers and not integers.values.ndim else None,
-            children=children if children and children.is_single else None,
+            children=children if children and children.is_replicated else None,
         )
 
 
@@ -99,12 +124,18 @@ class KeyUse:
         varies: The enclosing loops in which the key changes from one iteration to the next.
         split_from: The numbers of all keys that were split to compute the key.
         is_split: Whether the key is split, perhaps inside a library function that draws numbers.
-        call: The line of the outermost user function in which this happens.
-        seeded_at: The line that made the key, or the key that it comes from, from a seed.
+        is_raw: Whether the key is a raw one, which `jax.debug_key_reuse` ignores.
+        frames: The frames of user code that lead to the use, innermost first.
+        path: All frames that lead to the use, or to the library call in which it happens.
+        call: The number of this library call, or of the use if there is no such call.
+        seed: The creation of the key, or of the key that it comes from, if the program creates it.
         number: A number that identifies the use.
+        result: The value number of what the use computes.
         choices: The choices that it takes for the results of the program to depend on the use.
         children: The children of another key that the key consists of, if that is known.
         why: The reason why the key equals another one, if that is not obvious.
+        again: When the same code uses the key again, such as `NEXT_ITERATION`, or "".
+        loop_depth: How many of the frames lead to the loop that uses the key again.
     """
 
     key: Hashable
@@ -114,12 +145,34 @@ class KeyUse:
     varies: frozenset[int]
     split_from: frozenset[Hashable] = frozenset()
     is_split: bool = False
-    call: CodeLocation | None = None
-    seeded_at: CodeLocation | None = None
+    is_raw: bool = False
+    frames: tuple[Frame, ...] = ()
+    path: Path = ()
+    call: int = -1
+    seed: Seed | None = None
     number: int = -1
+    result: Hashable = None
     choices: Choices = frozenset()
     children: Children | None = field(default=None, compare=False)
     why: str = ""
+    again: str = ""
+    loop_depth: int = 0
+
+    def describe(self, caller: CodeLocation | None = None) -> str:
+        """Return what uses the key, where, and why that is the same key.
+
+        Args:
+            caller: The line of the call that leads to the use, if it is of interest.
+        """
+        place = f" at {self.location}" if self.location else ""
+        if self.location and caller and caller != self.location:
+            place += f" (called at {caller})"
+        return f"{self.how}{self.again}{place}{self.why}"
+
+
+EVERY_ITERATION = ", again in every iteration"
+NEXT_ITERATION = " in the next iteration"
+EVERY_ROW = ", again for every row of `vmap`"
 
 
 def merge_uses(values: Iterable[Value]) -> dict[int, Choices]:

@@ -109,27 +109,32 @@ def compute_integers(
     return select_elements(equation, first)
 
 
-def select_elements(equation: Any, operand: Integers, index: int = 0) -> Integers | None:
+def select_elements(
+    equation: Any, operand: Integers, index: int = 0, batch_axes: int = 0
+) -> Integers | None:
     """Return the elements that a slice, a `squeeze`, or an `unstack` selects, or None.
 
     Args:
         equation: The equation. Its operand may have more axes, which must then stay complete.
         operand: The elements to select from.
         index: The index of the result among those of the equation.
+        batch_axes: How many of the additional axes come first.
     """
     name, params, values = equation.primitive.name, equation.params, operand.values
     if operand.varies:
         return None
-    if name == "squeeze" and all(axis < values.ndim for axis in params["dimensions"]):
-        return Integers(values.squeeze(tuple(params["dimensions"])))
-    if name == "unstack" and params["axis"] == 0 and values.ndim:
+    axes = slice(batch_axes, batch_axes + values.ndim)
+    if name == "squeeze" and all(axes.start <= axis < axes.stop for axis in params["dimensions"]):
+        return Integers(values.squeeze(tuple(axis - batch_axes for axis in params["dimensions"])))
+    if name == "unstack" and params["axis"] == batch_axes and values.ndim:
         return Integers(values[index])
-    before, after = equation.invars[0].aval.shape, equation.outvars[0].aval.shape
-    if name == "slice" and before[values.ndim :] == after[values.ndim :]:
+    before, after = (v.aval.shape for v in (equation.invars[0], equation.outvars[0]))
+    others = [(*shape[:batch_axes], *shape[axes.stop :]) for shape in (before, after)]
+    if name == "slice" and others[0] == others[1]:
         starts, limits = params["start_indices"], params["limit_indices"]
         strides = params["strides"] or (1,) * len(starts)
         ranges = [slice(*bounds) for bounds in zip(starts, limits, strides, strict=True)]
-        return Integers(values[tuple(ranges[: values.ndim])])
+        return Integers(values[tuple(ranges[axes])])
     return None
 
 

@@ -58,7 +58,7 @@ class GradientTrap:
     """A gradient that is NaN for a changed input, although the loss for that input is finite.
 
     Attributes:
-        argument: The position of the input among the program's inputs, counted from 1.
+        argument: The index of the input among the program's inputs.
         change: A description of how the input was changed.
         is_guarded: Whether a `where` appears to guard against this input.
         location: The line of this `where`, or None if there is none.
@@ -181,7 +181,7 @@ class GradientTest:
         guarded = self.flow.guarded
         # A `where` that compares with small numbers guards only against small inputs.
         is_guarded = bool(guarded) and (abs(number) <= 1 or self.flow.compares_large)
-        return GradientTrap(position + 1, change, is_guarded, guarded[0] if is_guarded else None)
+        return GradientTrap(position, change, is_guarded, guarded[0] if is_guarded else None)
 
 
 def _changed_inputs(array: Any, number: float) -> Iterator[tuple[str, Any]]:

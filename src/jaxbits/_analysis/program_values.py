@@ -84,19 +84,24 @@ def leaves_in_modules(tree: Any) -> set[int]:
 
 
 def are_in_objects(node: Any, is_inside: bool = False) -> list[bool]:
-    """Return, for each leaf of a tree, whether it is inside an object of a registered class.
+    """Return, for each leaf of a tree, whether it is a field of an object.
+
+    The object's class is a named tuple or was registered as a pytree.
 
     Args:
         node: The tree.
         is_inside: Whether the tree itself is inside such an object.
 
-    >>> are_in_objects([3, {"a": 4}])
-    [False, False]
+    >>> import collections
+    >>> Settings = collections.namedtuple("Settings", ["depth"])
+    >>> are_in_objects([3, {"a": 4}, Settings(5)])
+    [False, False, True]
     """
     children = None if is_iterator(node) else children_of(node)
     if children is None:
         return [is_inside]
-    is_inside = is_inside or not isinstance(node, (tuple, list, dict))
+    is_plain = isinstance(node, (tuple, list, dict)) and not hasattr(node, "_fields")
+    is_inside = is_inside or not is_plain
     return [flag for child in children.values() for flag in are_in_objects(child, is_inside)]
 
 

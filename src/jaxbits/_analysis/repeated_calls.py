@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from jaxbits import _jax_compat
+from jaxbits._analysis import inner_programs
 from jaxbits._analysis.python_state.call_monitor import CallLog
 from jaxbits._analysis.python_state.references import Reference
 from jaxbits._analysis.python_state.snapshot import StateChange
@@ -80,8 +81,8 @@ def changing_arrays(log: CallLog) -> Iterator[Any]:
 def _inner_programs(trace: Trace) -> dict[int, Any]:
     """Return the programs of the jitted functions that a traced function calls, keyed by `id`."""
     equations = trace.program.jaxpr.eqns if trace.program else ()
-    programs = [e.params["jaxpr"] for e in equations if e.primitive.name in ("jit", "pjit")]
-    return {id(program): program for program in programs}
+    programs = map(inner_programs.compiled_program, equations)
+    return {id(program): program for program in programs if program is not None}
 
 
 def _identity(reference: Reference) -> tuple[Any, ...]:

@@ -163,6 +163,7 @@ def trace_function(
         if partly.error is None:
             chosen, chosen.is_strict_in_settings = partly, True
     chosen.log.calls += strict.log.calls - chosen.log.calls
+    chosen.log.shape_prints |= strict.log.shape_prints
     chosen.strict_error, chosen.strictly_traced = strict.error, strict.traced
     return chosen
 

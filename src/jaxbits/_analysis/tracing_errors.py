@@ -33,7 +33,9 @@ def classify_error(error: Exception) -> tuple[str, CodeLocation | None]:
     name, message = type(error).__name__, str(error)
     location = location_of_error(error.__traceback__)
     is_in_library = bool(_library_calls(error))
-    if name in ("TracerBoolConversionError", "TracerIntegerConversionError"):
+    if name == "TracerBoolConversionError":
+        return "control_flow", location
+    if name == "TracerIntegerConversionError":
         return ("dynamic_shape" if is_in_library else "control_flow"), location
     if name == "NonConcreteBooleanIndexError":
         return "dynamic_shape", location
@@ -170,7 +172,30 @@ def _argument_name(
 ) -> str:
     """Return the name of the argument that contains a traced leaf, given the leaf's number."""
     leaves = jax.tree_util.tree_leaves_with_path((args, kwargs), is_leaf=is_iterator)
-    path = leaves[traced[number]][0]
+    return _name_in_call(leaves[traced[number]][0], function)
+
+
+def leaf_names(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    traced: Sequence[int],
+) -> list[str]:
+    """Return the names of the traced leaves of a call, such as "params['w']".
+
+    Args:
+        function: The function that was traced.
+        args: Its positional arguments.
+        kwargs: Its keyword arguments.
+        traced: The indices of the leaves that were traced.
+    """
+    leaves = jax.tree_util.tree_leaves_with_path((args, kwargs), is_leaf=is_iterator)
+    paths = [leaves[index][0] for index in traced]
+    return [f"{_name_in_call(path, function)}{jax.tree_util.keystr(path[2:])}" for path in paths]
+
+
+def _name_in_call(path: Sequence[Any], function: Callable[..., Any]) -> str:
+    """Return the name of the argument to which the path of a leaf of `(args, kwargs)` leads."""
     key: Any = getattr(path[1], "idx", getattr(path[1], "key", ""))
     if not isinstance(key, int):
         return str(key)

@@ -19,6 +19,7 @@ from jaxbits._jax_compat.interception import (
     intercept_dispatch,
     intercept_host_reads,
 )
+from jaxbits._jax_compat.meshes import equation_context, in_current_mesh
 from jaxbits._jax_compat.primitives import bind, cast, remove_dead_code, scan_counts
 from jaxbits._jax_compat.source_info import (
     frames,
@@ -42,9 +43,11 @@ __all__ = [
     "config_values",
     "count_compilations",
     "current_trace",
+    "equation_context",
     "frames",
     "frames_with_lasti",
     "fresh_caches",
+    "in_current_mesh",
     "intercept_compilation",
     "intercept_dispatch",
     "intercept_host_reads",

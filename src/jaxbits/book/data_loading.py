@@ -1,4 +1,4 @@
-"""Data sets and a prefetching loop, written without JAX, for the chapter on data loading.
+"""Datasets and a prefetching loop, written without JAX, for the chapter on data loading.
 
 Spawned workers import this module to unpickle its classes, so it must not import JAX.
 """
@@ -19,7 +19,7 @@ Batch = TypeVar("Batch")
 
 
 class RandomImages:
-    """A data set of small random grayscale images and their labels.
+    """A dataset of small random grayscale images and their labels.
 
     Args:
         size: The number of images.
@@ -55,7 +55,7 @@ class RandomImages:
 
 
 class RandomCrops:
-    """A data set whose samples are random positions, drawn from a generator in the data set.
+    """A dataset whose samples are random positions, drawn from a generator in the dataset.
 
     Each sample is the position, from 0 to 99, at which a random crop would start. If a loader has
     worker processes, each of them gets a copy of the generator.

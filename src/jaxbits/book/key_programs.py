@@ -66,14 +66,14 @@ GROUPS: dict[str, dict[str, Program]] = {
         "k, and k through key_data": _wrap_and_draw,
         "a, b = keys, and then keys[0]": lambda k: _unpack_and_index(random.split(k)),
         "fold_in(k, 0) and split(k)[0]": lambda k: _fold_in_and_split(k, 0),
+        "fold_in(k, i) with a traced i, and split(k)[0]": lambda k: jax.jit(_fold_in_and_split)(
+            k, 0
+        ),
     },
     "neither": {
         "k and random.clone(k), which allows a reuse": lambda k: (
             random.normal(k),
             random.normal(random.clone(k)),
-        ),
-        "fold_in(k, i) with a traced i, and split(k)[0]": lambda k: jax.jit(_fold_in_and_split)(
-            k, 0
         ),
         "linen init with k, and normal(k)": lambda k: (_dense.init(k, _three), random.normal(k)),
     },

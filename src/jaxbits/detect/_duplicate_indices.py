@@ -82,9 +82,9 @@ def duplicate_indices(target: FunctionUnderTest) -> Iterator[Finding]:
     `unique_indices=True`. The detector reports only a note for a write that does not change the
     result, and for a moving average or another change that applies once to each element. It cannot
     see repeated indices that do not occur with these arguments. It also cannot see slices that
-    overlap only in part, or lost updates if their values are equal and the program changes the
-    array between the read and the write or differentiates the write. JAX has no switch that finds
-    repeated indices.
+    overlap only in part. It cannot see lost updates with equal values if the program changes the
+    array between the read and the write, or if it differentiates the write. JAX has no switch that
+    finds repeated indices.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect

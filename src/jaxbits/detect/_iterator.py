@@ -51,7 +51,8 @@ def iterator(target: FunctionUnderTest) -> Iterator[Finding]:
                 "while JAX traces the function",
                 "advanced in one trace; later calls use the same value again",
                 "call `next` outside, and pass the value as an argument",
-                change.reference.location,
+                change.reference.stored_at or change.reference.location,
+                subject=change.reference.describe(),
             )
     for error in target.errors:
         error_location = location_of_error(error.__traceback__)

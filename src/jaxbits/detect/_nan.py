@@ -21,6 +21,7 @@ from jaxbits._analysis.nonfinite_gradient import GradientTest, GradientTrap, Non
 from jaxbits._analysis.nonfinite_probes import NAN_PROBE
 from jaxbits._analysis.numpy_warnings import numpy_warnings
 from jaxbits._analysis.probes import Site
+from jaxbits._analysis.tracing_errors import leaf_names
 
 _LINEAR_ALGEBRA = {"cholesky", "lu", "qr", "eig", "eigh", "svd", "triangular_solve", "schur"}
 _GUARD = "guard the input of the operation: `safe = jnp.where(ok, x, 1.0)`, then `where` again"
@@ -74,7 +75,8 @@ def nan(target: FunctionUnderTest) -> Iterator[Finding]:
         if isinstance(problem, NonfiniteGradient):
             yield _nonfinite_gradient(problem, gradient_test)
         else:
-            yield _gradient_trap(problem)
+            names = leaf_names(target.function, target.args, target.kwargs, target.trace.traced)
+            yield _gradient_trap(problem, names[problem.argument])
 
 
 def _nonfinite_results(target: FunctionUnderTest) -> Iterator[Finding]:
@@ -156,9 +158,9 @@ def _nonfinite_gradient(problem: NonfiniteGradient, gradient_test: GradientTest)
     return Finding(severity, message, evidence, _GUARD_GRADIENT, problem.location, catalogue_id)
 
 
-def _gradient_trap(problem: GradientTrap) -> Finding:
+def _gradient_trap(problem: GradientTrap, argument: str) -> Finding:
     message = "the gradient is NaN on other inputs"
-    evidence = f"argument {problem.argument} with {problem.change}"
+    evidence = f"argument {argument} with {problem.change}"
     if problem.is_guarded:
         message += ", behind a where"
         return Finding("warning", message, evidence, _GUARD_GRADIENT, problem.location)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.python_state.reachable_state import line_with_numpy_generator
 from jaxbits._analysis.repeated_calls import is_same_change
 
 _VERBS = {"state": "changed", "leak": "given a traced value", "iterator": "advanced"}
@@ -18,13 +19,14 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
 
     The detector traces the function once, without caches. It records which impure functions the
     user's own lines call, namely those that print, log, warn, read clocks, draw random numbers
-    outside JAX, open files, or start programs. It also records changes to globals, closures,
-    defaults, and attributes, and to the containers in them. It cannot see most effects inside
-    libraries and C code, such as a clock that a library's function reads. It also cannot see
-    effects in a branch that this trace did not take. If the function is not jitted but calls
-    jitted functions, only the effects of those functions count, because its own effects happen
-    on every call. JAX has no switch for this, although `jax.checking_leaks()` finds a tracer
-    that was stored.
+    outside JAX, open files, or start programs. A `print` that shows the shape or dtype of an array,
+    but no traced value, is only a note, because it shows the same on every call. The detector also
+    records changes to globals, closures, defaults, and attributes, and to the containers in them.
+    It cannot see most effects inside libraries and C code, such as a clock that a library's
+    function reads. It also cannot see effects in a branch that this trace did not take. If the
+    function is not jitted but calls jitted functions, only the effects of those functions count,
+    because its own effects happen on every call. JAX has no switch for this, although
+    `jax.checking_leaks()` finds a tracer that was stored.
 
     >>> from jaxbits import detect
     >>> def step(x):
@@ -39,10 +41,22 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
     for (name, location), times in log.calls.items():
         if (name, location) in every_call.calls:
             continue
+        if name == "numpy.random":
+            location = line_with_numpy_generator(target.function)
+        seen = f"{times} time{'s' * (times > 1)} in one trace, 0 in the next call"
+        if name == "print" and location in log.shape_prints:
+            yield Finding(
+                "note",
+                "`print` shows shapes and dtypes only while JAX traces the function",
+                f"{seen}, where they are the same",
+                "none if one line per trace is enough, or else `jax.debug.print`",
+                location,
+            )
+            continue
         yield Finding(
             "warning",
             f"`{name}` runs only while JAX traces the function",
-            f"{times} time{'s' * (times > 1)} in one trace, 0 in the next call",
+            seen,
             "`jax.debug.print` or `jax.debug.callback`; `jax.random` for random numbers; "
             "clocks and files outside the function",
             location,

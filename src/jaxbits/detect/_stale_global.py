@@ -14,9 +14,10 @@ from jaxbits._analysis.copying import is_array
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.python_state import reachable_state
 from jaxbits._analysis.python_state.changed_values import changed_values
 from jaxbits._analysis.python_state.mutability import find_changeable, is_function_like
-from jaxbits._analysis.python_state.references import Reference
+from jaxbits._analysis.python_state.references import ATTRIBUTE_KINDS, Reference
 from jaxbits._analysis.repeated_calls import keeps_old_program
 from jaxbits._analysis.trace import trace_function
 from jaxbits.detect._side_effect import environment_findings
@@ -35,14 +36,17 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
     For each name that can change, the detector traces the function again with a different value. If
     the program differs, the value is baked in. The module's source shows what can change, namely
     names that are reassigned after the function, containers that are mutated after it, and
-    attributes that are set outside `__init__`. Even without such evidence, the detector assumes
-    that global containers change unless their names are in capitals or a function has loaded them.
-    It reports a note for a value that could change but shows no sign of it, such as a NumPy array
-    or a configuration that is bound only once, or an attribute that is set only once. The detector
-    tries at most 24 names. If the program is large, it tries fewer of those that show no sign of
-    changing. It suggests passing a value as an argument only if `jax.jit` accepts that. If the
-    function is not jitted but calls jitted functions, only the values that those functions keep
-    count. It cannot see what another module changes. JAX has no switch for this.
+    attributes that are set outside `__init__`. A value that is created on first use does not count,
+    and neither does the only value that a function such as `main` assigns if the module calls it
+    once. Even without evidence, the detector assumes that global containers change unless their
+    names are in capitals, a function has loaded them, or they are tables of nested dictionaries. It
+    reports a note for a value that could change but shows no sign of it, such as a NumPy array or a
+    configuration that is bound only once, or an attribute that is set only once. The detector tries
+    at most 24 names. If the program is large, it tries fewer of those that show no sign of
+    changing, and prefers those that the function's code mentions. It suggests passing a value as an
+    argument only if `jax.jit` accepts that. If the function is not jitted but calls jitted
+    functions, the detector considers only the values that those functions keep. It cannot see what
+    another module changes. JAX has no switch for this.
 
     >>> from jaxbits import detect
     >>> settings = {"rate": 0.1}
@@ -55,16 +59,17 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
     if target.trace.program is None:
         return
     original: tuple[str, ...] | None = None
-    candidates = sorted(find_changeable(target.references), key=lambda pair: not pair[1])
+    candidates = _sorted_candidates(target)
     # Names that show no sign of changing could only be notes, so leaving them out hides nothing.
-    untried = [reference for reference, is_meant in candidates[_MAX_TRIED:] if is_meant]
+    untried = [reference for reference, is_meant, _ in candidates[_MAX_TRIED:] if is_meant]
     if untried:
         names = ", ".join(reference.name for reference in untried)
         target.left_out.append(f"stale_global: {_MAX_TRIED} names were tried, but not {names:.200}")
     # Every name costs a trace, so try fewer of them if the program is large.
-    notes = max(_MIN_NOTES, _MAX_EQUATIONS // (1 + target.trace.size))
-    limit = min(_MAX_TRIED, notes + sum(is_meant for _, is_meant in candidates))
-    for reference, is_meant in candidates[:limit]:
+    notes = _MAX_EQUATIONS // (1 + target.trace.size)
+    named = sum(is_named for _, is_meant, is_named in candidates if not is_meant)
+    limit = sum(is_meant for _, is_meant, _ in candidates) + max(notes, min(_MIN_NOTES, named))
+    for reference, is_meant, _ in candidates[: min(_MAX_TRIED, limit)]:
         value = reference.get()
         original = original or target.trace.fingerprint()
         if any(
@@ -80,6 +85,20 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
                 reference.location,
                 subject=reference.describe() if _is_updated(reference) else "",
             )
+
+
+def _sorted_candidates(target: FunctionUnderTest) -> list[tuple[Reference, bool, bool]]:
+    """Return (reference, is_meant, is_named) for each value to try, the most likely one first.
+
+    `is_meant` is whether the value is meant to change, and `is_named` is whether the code names it.
+    An object such as a configuration has many attributes that the function does not read.
+    """
+    used = reachable_state.used_names(target.function)
+    found = [
+        (reference, is_meant, reference.kind not in ATTRIBUTE_KINDS or reference.key in used)
+        for reference, is_meant in find_changeable(target.references)
+    ]
+    return sorted(found, key=lambda candidate: (not candidate[1], not candidate[2]))
 
 
 def _is_updated(reference: Reference) -> bool:

@@ -43,10 +43,10 @@ def unrolled(target: FunctionUnderTest) -> Iterator[Finding]:
     and counts the equations with each primitive. The count of the rarest of the common primitives
     gives the number of iterations. The detector warns about 20 or more iterations if they have at
     least 50 equations together, including those in functions that they call. It adds a note about
-    12 or more iterations. Iterations that a JAX loop unrolls because of its `unroll=` argument
-    count, too, but the leaves of a tree that `jax.tree.map` visits do not. The detector cannot tell
-    whether `lax.scan` could replace the loop. It cannot see a loop over a library's layers if the
-    first iteration has different operations from the rest, as when `jax.vmap` does not map the
+    12 or more iterations. It also counts iterations that a JAX loop unrolls because of its
+    `unroll=` argument, but not the leaves of a tree that `jax.tree.map` visits. The detector cannot
+    tell whether `lax.scan` could replace the loop. It cannot see a loop over a library's layers if
+    the first iteration has different operations from the rest, as when `jax.vmap` does not map the
     initial state. JAX has no switch for this.
 
     >>> import jax.numpy as jnp

@@ -5,7 +5,7 @@ adds only type annotations, docstrings, and argument checks. `variants` contains
 in PyTorch and the faster versions that the chapter compares with its own program.
 
 Each public name is imported when it is first used, so a data loader's worker process can import the
-data set without importing JAX.
+dataset without importing JAX.
 
 >>> import optax
 >>> from jaxbits import xor

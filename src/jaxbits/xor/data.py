@@ -1,4 +1,4 @@
-"""The XOR data set and its loaders.
+"""The XOR dataset and its loaders.
 
 This module does not import JAX, because every worker process of a loader imports this module.
 """
@@ -91,7 +91,7 @@ def train_loader(data: XorData, batch_size: int = 128) -> DataLoader[Any]:
     Every batch therefore has the same shape, and JAX compiles the training step only once.
 
     Args:
-        data: The data set to draw batches from.
+        data: The dataset to draw batches from.
         batch_size: The number of samples in a batch.
 
     Returns:
@@ -122,7 +122,7 @@ def eval_loader(data: XorData, batch_size: int = 128) -> DataLoader[Any]:
     """Return a loader that yields every sample in order. The last batch may be smaller.
 
     Args:
-        data: The data set to iterate over.
+        data: The dataset to iterate over.
         batch_size: The number of samples in a batch.
 
     Returns:

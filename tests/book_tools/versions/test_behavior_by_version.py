@@ -59,6 +59,34 @@ def test_versions_page_shows_claim_not_reached():
     assert "<td>not reached</td><td>fails: saw nothing</td>" in page(BOOK | {"colab": run})
 
 
+def test_versions_page_begins_with_an_index_of_names():
+    restricted = {"outcome": "not made", "made_for": "jax>=0.8"}
+    run = changed_record("claims", claim="pmap and jnp.take differ", **restricted)
+    run["chapters"]["04-out-of-bounds"]["errors"][0] |= {"bits": ["take-fills"], "message": "no"}
+    text = page(BOOK | {"colab": run})
+    index = text[: text.index("## Tested environments")]
+    assert re.findall(r"<summary><code>(.*?)</code>", index) == ["pmap", "jnp.take"]
+    claim = '<a href="#claim-04-1">pmap and jnp.take differ</a> (jax&gt;=0.8)</li>'
+    assert index.count(claim) == 2
+    for anchor in re.findall(r'href="#([^"]+)"', index):
+        assert f'id="{anchor}"' in text
+
+
+def test_index_of_names_says_where_a_claim_without_a_name_comes_from():
+    unnamed = {"claim": "it raises", "bit": "pmap-one-row-per-device", "section": "Rows"}
+    run = changed_record("claims", outcome="not made", made_for="jax>=0.8", **unnamed)
+    text = page(BOOK | {"colab": run})
+    assert '<a href="#claim-04-1">it raises</a>, in “Rows” (jax&gt;=0.8)</li>' in text
+    only_device = changed_record("claims", outcome="not made", made_for="backend gpu", **unnamed)
+    assert "## By function or feature" not in page(BOOK | {"colab": only_device})
+
+
+def test_recorded_index_shows_what_changed_for_pmap():
+    text = program.recorded_page(ROOT)
+    entry = text.partition("<summary><code>pmap</code>")[2].partition("</details>")[0]
+    assert "pmap is built on shard_map" in entry
+
+
 def test_versions_page_counts_failed_tests():
     failed = {"passed": 2, "skipped": 1, "failed": {"a::b": "1 == 2"}}
     text = page(BOOK | {"colab": record(title="Colab", tests=failed)})

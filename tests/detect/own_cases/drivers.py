@@ -296,3 +296,47 @@ def loop_makes_same_key(x):
 def advance():
     global gain
     gain *= 2
+
+
+# ------------------------------------------------------------ functions of `jax.pmap`
+@jax.pmap
+def draw_on_each_device(key):
+    return jax.random.uniform(key, (4,))
+
+
+@jax.pmap
+def draw_from_constant_key(x):
+    return x + jax.random.uniform(jax.random.key(0))
+
+
+@jax.pmap
+def remember_on_each_device(x):
+    history.append(x * 2)
+    return x + gain
+
+
+class Sampler:
+    """A sampler that runs in Python and draws its batches with a function of `jax.pmap`."""
+
+    def __init__(self):
+        self.key, self.drawn, self.batch_size = jax.random.key(7), 0, 1
+
+    def __getitem__(self, index):
+        self.key, subkey = jax.random.split(self.key)
+        self.drawn += 1
+        return draw_on_each_device(jax.random.split(subkey, self.batch_size))
+
+    def draw_constant(self, x):
+        self.drawn += 1
+        return draw_from_constant_key(x)
+
+    def remember(self, x):
+        self.drawn += 1
+        return remember_on_each_device(x)
+
+
+for check in ("leak", "side_effect", "stale_global", "const_key"):
+    add(check, False, Sampler().__getitem__, 0)
+add("const_key", True, Sampler().draw_constant, X[:1])
+add("leak", True, Sampler().remember, X[:1])
+add("stale_global", True, Sampler().remember, X[:1])

@@ -222,7 +222,7 @@ WRONG = {
         ),
         (
             lambda f, x: time_calls(f, x, warm=0, calls=6, pick=mean),
-            "which is the average with the first call",
+            "which is the average that includes the first call",
         ),
         (
             lambda f, x: time_calls(f, x, warm=0),

@@ -271,8 +271,8 @@ WRONG = {
         (check_first_elements, "the loss shows a bad state one step late"),
     ],
     "debugging/2": [
-        (use_python_print, "print and f-strings run only while JAX traces"),
-        (use_fstring, "print and f-strings run only while JAX traces"),
+        (use_python_print, "Python calls print and formats f-strings only while JAX traces"),
+        (use_fstring, "Python calls print and formats f-strings only while JAX traces"),
         (concatenate_name, "for the name 'grad {w}', your function raises KeyError"),
         (print_unordered, "pass ordered=True"),
         (
@@ -307,7 +307,16 @@ WRONG = {
         ),
         (
             checkify_with(checkify.float_checks),
-            "for price at 200, the message must contain 'a price of 200', got None",
+            "for price at 200, the message must contain 'a price of 200', got None, because the "
+            "set of checks that you passed replaced user_checks. Join the two sets with |",
+        ),
+        (
+            checkify_with(checkify.div_checks),
+            "the set of checks that you passed replaced user_checks",
+        ),
+        (
+            checkify_with(checkify.index_checks),
+            "the set of checks that you passed replaced user_checks",
         ),
         (checkify_with(BOTH, jit=lambda f: f), "the function is not compiled"),
         (

@@ -191,7 +191,7 @@ WRONG = {
         (pass_no_key, "InvalidRngError"),
         (
             ignore_key,
-            "the outputs differ from those for this key; pass the key for the stream 'dropout'",
+            "the outputs differ from those for the given key; pass it for the stream 'dropout'",
         ),
         (apply_in_eval_mode, "no unit was dropped"),
         (modify_variables, "return a new dict"),
@@ -202,7 +202,7 @@ WRONG = {
         ),
         (
             split_key_first,
-            "the outputs differ from those for this key; pass the key for the stream 'dropout'",
+            "the outputs differ from those for the given key; pass it for the stream 'dropout'",
         ),
         (make_nothing_mutable, "ModifyScopeVariableError"),
         (omit_train, "missing 1 required positional argument: 'train'"),

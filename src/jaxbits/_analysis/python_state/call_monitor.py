@@ -27,6 +27,7 @@ from jaxbits._analysis.python_state.impure_calls import (
     no_input,
 )
 from jaxbits._analysis.python_state.iterators import is_iterator, iterator_position
+from jaxbits._analysis.python_state.printed_shapes import PrintLog
 from jaxbits._analysis.python_state.process_state import ProcessState
 from jaxbits._analysis.python_state.references import Reference
 from jaxbits._analysis.python_state.snapshot import StateChange, StateSnapshot
@@ -47,6 +48,7 @@ class CallLog:
         calls: How many times each line called each impure function.
         environment: The lines that read environment variables.
         printed: The text that was printed.
+        shape_prints: The lines that print the shape or dtype of an array, but no traced value.
         changes: The Python state that changed.
         caught_warnings: The warnings that were issued.
         advanced: The lines in the body of a JAX loop that advance an iterator created outside the
@@ -61,6 +63,7 @@ class CallLog:
     )
     environment: list[CodeLocation] = field(default_factory=list)
     printed: str = ""
+    shape_prints: set[CodeLocation] = field(default_factory=set)
     changes: list[StateChange] = field(default_factory=list)
     caught_warnings: list[warnings.WarningMessage] = field(default_factory=list)
     advanced: list[CodeLocation] = field(default_factory=list)
@@ -90,6 +93,7 @@ def monitor_calls(
     'nobody reads this'
     """
     log, snapshot, output = CallLog(), StateSnapshot(references), io.StringIO()
+    prints = PrintLog(output)
     log.left_out = snapshot.left_out
     process = ProcessState()
     try:
@@ -99,7 +103,7 @@ def monitor_calls(
             sys.stdin = io.TextIOWrapper(io.BytesIO())
             builtins.input = no_input
             if records_calls:
-                sys.setprofile(_Profiler(log, wrapped_call).hook())
+                sys.setprofile(_Profiler(log, prints, wrapped_call).hook())
             try:
                 yield log
             finally:
@@ -108,6 +112,7 @@ def monitor_calls(
         try:
             used_numpy_generator = process.restore()
             log.printed, log.caught_warnings = output.getvalue(), list(caught)
+            log.shape_prints = prints.lines_with_shapes(log.printed)
             if used_numpy_generator:
                 log.calls["numpy.random", None] += 1
             with contextlib.suppress(Exception):  # The user's methods may raise errors.
@@ -141,8 +146,10 @@ class _Profiler:
     functions, so the hook drops those first.
     """
 
-    def __init__(self, log: CallLog, wrapped_call: WrappedCall | None = None) -> None:
-        self.log, self.wrapped_call = log, wrapped_call
+    def __init__(
+        self, log: CallLog, prints: PrintLog, wrapped_call: WrappedCall | None = None
+    ) -> None:
+        self.log, self.prints, self.wrapped_call = log, prints, wrapped_call
         self.deadline = resource_limits.deadline()
         self.bodies: dict[types.FrameType, tuple[list[Any], list[Any], int]] = {}
 
@@ -195,6 +202,8 @@ class _Profiler:
         location = CodeLocation(code.co_filename, caller.f_lineno, code.co_name)
         if frame is None:
             name = impure_c_name(function)
+            if function is print:
+                self.prints.record(location, caller)
             if function is next and _is_loop_body(caller):
                 self.log.advanced.append(location)
         else:

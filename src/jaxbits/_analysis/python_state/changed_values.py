@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import copy
 import enum
 import functools
 import types
@@ -16,7 +15,14 @@ import numpy as np
 from jax.core import Tracer
 
 from jaxbits._analysis.python_state import object_fields
-from jaxbits._analysis.python_state.mutability import is_frozen, is_function_like
+from jaxbits._analysis.python_state.mutability import is_function_like
+from jaxbits._analysis.python_state.object_copies import (
+    CONTAINER_TYPES,
+    copy_container,
+    copy_object,
+    is_shared,
+    items_of,
+)
 
 
 def changed_values(value: Any, is_meant: bool) -> Iterator[Any]:
@@ -30,10 +36,10 @@ def changed_values(value: Any, is_meant: bool) -> Iterator[Any]:
     changed = changed_value(value, change_functions=is_meant)
     if changed is not value:
         yield changed
-    if is_meant and isinstance(value, (list, collections.deque)) and value:
-        longer = copy.copy(value)
-        longer.append(value[-1])
-        yield longer
+    if is_meant and isinstance(value, (list, collections.deque)) and (items := items_of(value)):
+        longer = copy_container(value, [*items, items[-1]])
+        if longer is not None:
+            yield longer
     if is_meant and type(value) is dict and value:
         yield dict(list(value.items())[:-1])
     if is_meant and type(value) is set:
@@ -75,17 +81,17 @@ def changed_value(value: Any, change_functions: bool = False, depth: int = 4) ->
     if isinstance(value, Tracer):  # An earlier trace leaked it, so nobody can compute with it.
         return value
     if isinstance(value, jax.Array):
-        return value + 1 if jnp.issubdtype(value.dtype, jnp.number) else value
+        return _changed_jax_array(value) if jnp.issubdtype(value.dtype, jnp.number) else value
     if is_function_like(value):
         return _plus_one(value) if change_functions else value
-    if not depth or isinstance(value, (type, types.ModuleType)) or is_frozen(value):
+    if not depth or is_shared(value):
         return value
     change_item = functools.partial(
         changed_value, change_functions=change_functions, depth=depth - 1
     )
     if isinstance(value, types.MappingProxyType):
         return types.MappingProxyType(change_item(dict(value)))
-    if isinstance(value, (list, dict, set, collections.deque)):
+    if isinstance(value, CONTAINER_TYPES):
         return _changed_container(value, change_item, change_functions)
     if isinstance(value, tuple):
         duplicate = map(change_item, value)
@@ -106,17 +112,29 @@ def _changed_array(value: Any) -> Any:
     return changed
 
 
+def _changed_jax_array(value: Any) -> Any:
+    """Return a different array, or the array itself if nobody can read or compute with it."""
+    if value.is_deleted():
+        return value
+    try:
+        return value + 1
+    except Exception:  # The array may belong to another mesh than the current one.
+        is_readable = value.is_fully_addressable and not value.weak_type
+    return jax.device_put(np.asarray(value) + 1, value.sharding) if is_readable else value
+
+
 def _changed_container(
     value: Any, change_item: Callable[[Any], Any], change_functions: bool
 ) -> Any:
-    if not value and change_functions:  # Replace an empty container with a nonempty one.
-        full = {"_": 1.0} if isinstance(value, dict) else [1.0]
-        return full if isinstance(value, (list, dict)) else type(value)(full)
-    if isinstance(value, dict):
-        duplicate = copy.copy(value)
-        duplicate.update({key: change_item(item) for key, item in value.items()})
-        return duplicate
-    return type(value)(map(change_item, value)) if value else value
+    items = items_of(value)
+    if not items and change_functions:  # Replace an empty container with a nonempty one.
+        items = [("_", 1.0)] if isinstance(value, dict) else [1.0]
+    elif isinstance(value, dict):
+        items = [(key, change_item(item)) for key, item in items]
+    else:
+        items = list(map(change_item, items))
+    duplicate = copy_container(value, items) if items else None
+    return value if duplicate is None else duplicate
 
 
 def _plus_one(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -135,10 +153,5 @@ def _changed_object(value: Any, change_item: Callable[[Any], Any]) -> Any:
     changed_values = {key: change_item(item) for key, item in fields.items()}
     if all(changed_values[key] is fields[key] for key in fields):
         return value
-    try:
-        duplicate = copy.copy(value)
-        for key, item in changed_values.items():
-            object_fields.set_attribute(duplicate, key, item)
-    except Exception:  # Leave an object alone if it cannot be copied or modified.
-        return value
-    return duplicate
+    duplicate = copy_object(value, changed_values)
+    return value if duplicate is None else duplicate

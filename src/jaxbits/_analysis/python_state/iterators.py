@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import gc
 import io
 import types
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxbits._analysis.python_state import object_fields
+from jaxbits._analysis.python_state.object_copies import copy_object
 
 
 def is_iterator(value: Any) -> bool:
@@ -41,11 +41,9 @@ def copy_iterator(value: Any) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if isinstance(getattr(value, "__dict__", None), dict):
-                duplicate = copy.copy(value)
-                for key, item in vars(value).items():
-                    object_fields.set_attribute(duplicate, key, copy_item(item))
-                return None if duplicate is value else duplicate
+            fields = object_fields.fields(value)
+            if fields is not None:
+                return copy_object(value, {key: copy_item(item) for key, item in fields.items()})
             construct, parameters, *state = value.__reduce__()
             duplicate = construct(*map(copy_item, parameters))
             if state and state[0] is not None:

@@ -20,12 +20,14 @@ import numpy as np
 
 from jaxbits._analysis.python_state import object_fields
 from jaxbits._analysis.python_state.iterators import is_iterator
+from jaxbits._analysis.python_state.object_copies import is_frozen, is_shared
 from jaxbits._analysis.python_state.receivers import is_mutated_by
 from jaxbits._analysis.python_state.references import (
     ABSENT,
     Reference,
     global_name,
     is_user_object,
+    is_wrapper,
 )
 from jaxbits._analysis.python_state.source_evidence import evidence_for
 from jaxbits._analysis.source.rebinding import Evidence
@@ -72,7 +74,7 @@ def find_changeable(references: list[Reference]) -> Iterator[tuple[Reference, bo
         names = (reference.name, reference.key)
         evidence = evidence_for(reference).keep_mutations(names, is_mutation)
         is_meant = _JUDGES[reference.kind](reference, value, evidence)
-        has_fields = is_user_object(value) and not is_frozen(value) and not isinstance(value, tuple)
+        has_fields = is_user_object(value) and not is_shared(value) and not isinstance(value, tuple)
         if has_fields and not is_meant and len(seen) < 500:
             waiting += _fields(reference)
             continue
@@ -112,7 +114,7 @@ def _judge_global(reference: Reference, value: Any, evidence: Evidence) -> bool 
         return False
     if isinstance(value, np.ndarray):  # Most tables of constants are writable, too.
         return None if value.flags.writeable else False
-    if _is_loaded(reference, value, evidence):
+    if _is_loaded(reference, value, evidence) or evidence.is_table(name):
         return None
     # A container is probably filled later. An object with methods that is bound once, such as an
     # optimizer or an environment, is probably kept as it is.
@@ -170,7 +172,10 @@ def _judge_attribute(reference: Reference, value: Any, evidence: Evidence) -> bo
     """Return whether an attribute changes, or None if it merely could."""
     holder = reference.holder
     class_ = holder if isinstance(holder, type) else type(holder)
-    if is_frozen(holder) or is_frozen(value):
+    # The audit changes the attribute for a moment, which it must not do for every object.
+    is_enum = isinstance(holder, type) and issubclass(holder, enum.Enum)
+    is_fixed = is_enum or (reference.kind == "attribute" and is_shared(holder))
+    if is_fixed or is_frozen(value):
         return False
     owners = {k.__name__ for k in class_.__mro__ if k is not object}
     line = reference.line
@@ -232,18 +237,11 @@ def _differs_from_source(literal: ast.expr | None, value: Any) -> bool:
 
 def is_function_like(value: Any) -> bool:
     """Return whether a value is a function or wraps one."""
-    return isinstance(value, (*_FUNCTION_TYPES, np.ufunc)) or hasattr(value, "__wrapped__")
+    return isinstance(value, (*_FUNCTION_TYPES, np.ufunc)) or is_wrapper(value)
 
 
 def _is_constant_name(name: str) -> bool:
     return re.fullmatch(r"_*[A-Z][A-Z0-9_]*", name) is not None
-
-
-def is_frozen(value: Any) -> bool:
-    """Return whether an object is a frozen dataclass, an enum member, or a Flax linen module."""
-    parameters = getattr(type(value), "__dataclass_params__", None)
-    is_linen = any(base.__module__.startswith("flax.linen.") for base in type(value).__mro__)
-    return is_linen or bool(parameters and parameters.frozen) or isinstance(value, enum.Enum)
 
 
 def _is_constant_like(value: Any) -> bool:

@@ -1,16 +1,38 @@
-"""Read and restore the values in object attributes, function caches, and context variables."""
+"""Read and write the attributes of objects, without running code that their classes define."""
 
 from __future__ import annotations
 
-import contextvars
 import functools
-import gc
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-LruCache = type(functools.lru_cache(lambda: None))
-"""The type of functions decorated with `functools.lru_cache` or `functools.cache`."""
+_NATIVE_TYPES = (types.WrapperDescriptorType, types.MethodDescriptorType)
+
+
+def native_method(value: Any, name: str) -> Any:
+    """Return a method of a value as Python itself implements it, even if its class overrides it.
+
+    An override may have side effects. The native method of the class itself is not enough, because
+    `object.__setattr__` refuses instances of classes whose base defines the method in C:
+    https://github.com/python/cpython/blob/v3.11.9/Objects/typeobject.c
+
+    Raises:
+        AttributeError: If no class of the value defines the method in C.
+
+    >>> class Log(list):
+    ...     def append(self, item):
+    ...         print("appended")
+    >>> log = Log()
+    >>> native_method(log, "append")(1)
+    >>> log
+    [1]
+    """
+    for owner in type(value).__mro__:
+        method = vars(owner).get(name)
+        if isinstance(method, _NATIVE_TYPES):
+            return method.__get__(value)
+    raise AttributeError(f"a {type(value).__name__} has no native method {name}")
 
 
 def fields(value: Any) -> dict[str, Any] | None:
@@ -20,40 +42,86 @@ def fields(value: Any) -> dict[str, Any] | None:
     >>> fields(types.SimpleNamespace(a=1)), fields(3)
     ({'a': 1}, None)
     """
-    attributes = getattr(value, "__dict__", None)
-    slots = [name for class_ in type(value).__mro__ for name in _slots(class_)]
-    if not isinstance(attributes, dict):
-        return {name: getattr(value, name) for name in slots if hasattr(value, name)} or None
-    return {**attributes, **{name: getattr(value, name) for name in slots if hasattr(value, name)}}
+    attributes = _attributes(value)
+    found = dict(attributes or {})
+    for name, slot in _slots(type(value)).items():
+        if name not in found:
+            try:
+                found[name] = slot.__get__(value)
+            except AttributeError:  # The slot is empty.
+                continue
+    return found if found or attributes is not None else None
 
 
-def _slots(class_: type) -> tuple[str, ...]:
-    declared = vars(class_).get("__slots__", ())
-    names = (declared,) if isinstance(declared, str) else tuple(declared)
-    private = f"_{class_.__name__.lstrip('_')}"
-    mangled = (private + n if n.startswith("__") and not n.endswith("__") else n for n in names)
-    return tuple(name for name in mangled if name not in ("__dict__", "__weakref__"))
+def _attributes(value: Any) -> dict[str, Any] | None:
+    """Return an object's `__dict__`, or None if it has none that can be written to."""
+    try:
+        attributes = native_method(value, "__getattribute__")("__dict__")
+    except Exception:  # A user's class may define `__dict__` as a property.
+        return None
+    return attributes if isinstance(attributes, dict) else None
 
 
-def set_attribute(value: Any, name: str, item: Any) -> None:
+def _slots(class_: type) -> dict[str, Any]:
+    """Return the descriptors of the slots that a class and its bases declare, keyed by name."""
+    found: dict[str, Any] = {}
+    for owner in class_.__mro__:
+        declared = vars(owner).get("__slots__", ())
+        private = f"_{owner.__name__.lstrip('_')}"
+        for name in (declared,) if isinstance(declared, str) else tuple(declared):
+            is_private = name.startswith("__") and not name.endswith("__")
+            mangled = private + name if is_private else name
+            slot = vars(owner).get(mangled)
+            if isinstance(slot, types.MemberDescriptorType):
+                found.setdefault(mangled, slot)
+    return found
+
+
+def read_field(value: Any, name: str, default: Any = None) -> Any:
+    """Return one of an object's own attributes, or a default if the object lacks it."""
+    attributes = _attributes(value) or {}
+    if name in attributes:
+        return attributes[name]
+    slot = _slots(type(value)).get(name)
+    try:
+        return default if slot is None else slot.__get__(value)
+    except AttributeError:  # The slot is empty.
+        return default
+
+
+def write_field(value: Any, name: str, item: Any) -> None:
     """Set an attribute even if the object's class is frozen or defines its own `__setattr__`.
-
-    `object.__setattr__` refuses instances of classes whose base defines the method in C:
-    https://github.com/python/cpython/blob/v3.11.9/Objects/typeobject.c
 
     >>> import threading
     >>> class Stack(threading.local):
     ...     depth = 1
     >>> stack = Stack()
-    >>> set_attribute(stack, "depth", 2)
+    >>> write_field(stack, "depth", 2)
     >>> stack.depth
     2
     """
-    for class_ in type(value).__mro__:
-        setter = vars(class_).get("__setattr__")
-        if isinstance(setter, types.WrapperDescriptorType):
-            setter(value, name, item)
-            return
+    slot = _slots(type(value)).get(name)
+    attributes = _attributes(value)
+    if isinstance(value, type):  # The `__dict__` of a class is read-only.
+        native_method(value, "__setattr__")(name, item)
+    elif attributes is not None and (slot is None or name in attributes):
+        attributes[name] = item
+    elif slot is not None:
+        slot.__set__(value, item)
+    else:
+        raise AttributeError(f"a {type(value).__name__} has no attribute {name}")
+
+
+def delete_field(value: Any, name: str) -> None:
+    """Delete an attribute, if the object has it, even if its class defines `__delattr__`."""
+    attributes = _attributes(value) or {}
+    if isinstance(value, type):
+        if name in vars(value):
+            native_method(value, "__delattr__")(name)
+    elif name in attributes:
+        del attributes[name]
+    elif name in (fields(value) or {}):
+        _slots(type(value))[name].__delete__(value)
 
 
 def restore_fields(value: Any, before: Mapping[str, Any]) -> None:
@@ -63,18 +131,12 @@ def restore_fields(value: Any, before: Mapping[str, Any]) -> None:
         value: The object to restore.
         before: Its attributes, as returned by `fields`.
     """
-    attributes = getattr(value, "__dict__", None)
-    attributes = attributes if isinstance(attributes, dict) else {}
-    for name in (fields(value) or {}).keys() - before.keys():
-        if name in attributes:
-            del attributes[name]
-        else:
-            delattr(value, name)
+    current = fields(value) or {}
+    for name in current.keys() - before.keys():
+        delete_field(value, name)
     for name, item in before.items():
-        if name in attributes or not hasattr(type(value), name):
-            attributes[name] = item
-        else:
-            set_attribute(value, name, item)
+        if name not in current or current[name] is not item:
+            write_field(value, name, item)
 
 
 def is_cached_property(value: Any, name: str) -> bool:
@@ -88,44 +150,3 @@ def is_cached_property(value: Any, name: str) -> bool:
     return isinstance(
         next((k[name] for k in namespaces if name in k), None), functools.cached_property
     )
-
-
-def cached_results(function: Callable[..., Any]) -> list[Any]:
-    """Return the results that `functools.lru_cache` stores for a function.
-
-    Python has no function that lists these results, but its garbage collector knows which objects
-    the cache refers to.
-
-    >>> @functools.cache
-    ... def twice(n):
-    ...     return [2 * n]
-    >>> _ = twice(3)
-    >>> [2 * 3] in cached_results(twice)
-    True
-    """
-    attributes = vars(function)
-    held = [item for item in gc.get_referents(function) if item is not attributes]
-    results = [item for item in held if not isinstance(item, (dict, type))]
-    return results + [v for item in held if isinstance(item, dict) for v in item.values()]
-
-
-def held_values(value: Any) -> Any:
-    """Return what a cache or context variable holds, or None for any other value."""
-    if isinstance(value, LruCache):
-        return tuple(cached_results(value))
-    if isinstance(value, contextvars.ContextVar):
-        return (value.get(None),)
-    return None
-
-
-def restore_held_values(value: Any, before: Any) -> None:
-    """Restore a context variable, or clear a cache, whose entries cannot be removed one by one.
-
-    Args:
-        value: The context variable or cached function.
-        before: What `held_values` returned.
-    """
-    if isinstance(value, contextvars.ContextVar):
-        value.set(before[0])
-    else:
-        value.cache_clear()

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
+import numpy as np
 
+from jaxbits._analysis.code_location import CodeLocation
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.references import (
     Reference,
@@ -62,6 +64,32 @@ def reachable_codes(function: Callable[..., Any]) -> list[tuple[types.CodeType, 
     walk = StateWalk(function)
     walk.run()
     return [(code, f.__globals__) for f in walk.functions for code in nested_codes(f.__code__)]
+
+
+def line_with_numpy_generator(function: Callable[..., Any]) -> CodeLocation | None:
+    """Return the first line that uses NumPy's global random generator, or None if there is none.
+
+    NumPy's functions are written in C and report no calls, so this searches the code that the
+    function reaches.
+
+    >>> import numpy as np
+    >>> line_with_numpy_generator(lambda x: x + np.random.rand()) is None
+    False
+    >>> line_with_numpy_generator(lambda x: x + np.random.default_rng(0).normal())
+    """
+    for code, scope in reachable_codes(function):
+        value: Any = None
+        line = code.co_firstlineno
+        for instruction in dis.get_instructions(code):
+            line = getattr(instruction.positions, "lineno", None) or line
+            if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                value = scope.get(instruction.argval)
+            elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                is_module = isinstance(value, types.ModuleType)
+                value = vars(value).get(instruction.argval) if is_module else None
+            if isinstance(getattr(value, "__self__", None), np.random.RandomState):
+                return CodeLocation(code.co_filename, line, code.co_name)
+    return None
 
 
 def used_names(function: Callable[..., Any]) -> dict[str, Any]:

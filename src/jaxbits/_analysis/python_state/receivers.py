@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import collections
 import collections.abc
+import inspect
+import types
 from typing import Any
 
 import numpy as np
 
+from jaxbits._analysis.python_state.object_copies import items_of
+from jaxbits._analysis.python_state.references import ABSENT
 from jaxbits._analysis.source.name_bindings import ITEM, BindingEvent
 
 _CONTAINERS = (
@@ -43,19 +47,29 @@ def is_mutated_by(value: Any, event: BindingEvent) -> bool:
         if step == ITEM:
             found = [item for holder in found for item in _items(holder)]
         else:
-            found = [getattr(holder, step) for holder in found if _has(holder, step)]
+            found = [_attribute(holder, step) for holder in found]
+        found = [value for value in found if value is not ABSENT]
     # The object may not exist yet, for example if a dictionary is still empty.
     return not found or any(isinstance(receiver, _CONTAINERS) for receiver in found)
 
 
 def _items(holder: Any) -> list[Any]:
     if isinstance(holder, dict):
-        return list(holder.values())[:_MAX_ITEMS]
-    return list(holder[:_MAX_ITEMS]) if isinstance(holder, (list, tuple)) else []
+        return [item for _, item in items_of(holder)][:_MAX_ITEMS]
+    return items_of(holder)[:_MAX_ITEMS] if isinstance(holder, (list, tuple)) else []
 
 
-def _has(holder: Any, name: str) -> bool:
+def _attribute(holder: Any, name: str) -> Any:
+    """Return an attribute, the descriptor that computes it, or `ABSENT` if there is none.
+
+    A user's property does not run, because it may change its object.
+    """
+    found = inspect.getattr_static(holder, name, ABSENT)
+    is_native = isinstance(found, (types.MemberDescriptorType, types.GetSetDescriptorType))
+    is_field = isinstance(holder, tuple) and name in getattr(type(holder), "_fields", ())
+    if not is_native and not is_field:
+        return found
     try:
-        return hasattr(holder, name)
-    except Exception:  # A user-defined property may raise any error.
-        return False
+        return getattr(holder, name)
+    except Exception:  # The slot is empty.
+        return ABSENT

@@ -60,11 +60,6 @@ class Reference:
         line = first_use_lines(self.code).get(name) if self.code else None
         return replace(self.location, line=line) if self.location and line else self.location
 
-    @property
-    def _is_inherited(self) -> bool:
-        """Whether the holder is a class that does not define the attribute itself."""
-        return isinstance(self.holder, type) and self.key not in vars(self.holder)
-
     def get(self) -> Any:
         """Return the current value, `ABSENT` if there is none, or None if reading it fails."""
         try:
@@ -79,10 +74,10 @@ class Reference:
             if self.kind == "bound argument":
                 bound = self.holder.args if isinstance(self.key, int) else self.holder.keywords
                 return bound[self.key]
-            if self._is_inherited:
-                return ABSENT
-            return getattr(self.holder, self.key, ABSENT)
-        except Exception:  # A user-defined property may raise any error.
+            if isinstance(self.holder, type):
+                return vars(self.holder).get(self.key, ABSENT)
+            return object_fields.read_field(self.holder, self.key, ABSENT)
+        except Exception:  # A closure cell, for example, may not have a value yet.
             return None
 
     def describe(self) -> str:
@@ -101,18 +96,16 @@ class Reference:
         if value is ABSENT:
             if self.kind == "global":
                 self.holder.pop(self.key, None)
-            elif self.kind in ATTRIBUTE_KINDS and self.get() is not ABSENT:
-                delattr(self.holder, self.key)
+            elif self.kind in ATTRIBUTE_KINDS:
+                object_fields.delete_field(self.holder, self.key)
         elif self.kind == "global":
             self.holder[self.key] = value
         elif self.kind == "closure":
             self.holder.cell_contents = value
         elif self.kind == "bound argument":
             _rebind(self.holder, self.key, value)
-        elif self.kind == "attribute":
-            object_fields.set_attribute(self.holder, self.key, value)
         elif self.kind in ATTRIBUTE_KINDS:
-            setattr(self.holder, self.key, value)
+            object_fields.write_field(self.holder, self.key, value)
 
 
 def _rebind(function: functools.partial[Any], key: int | str, value: Any) -> None:
@@ -217,7 +210,16 @@ def global_name(value: Any, function: Any) -> str:
 def is_python_function(value: Any) -> bool:
     """Return whether a value is a Python function or wraps one."""
     kinds = (types.FunctionType, types.MethodType, functools.partial)
-    return isinstance(value, kinds) or hasattr(value, "__wrapped__")
+    return isinstance(value, kinds) or is_wrapper(value)
+
+
+def is_wrapper(value: Any) -> bool:
+    """Return whether a value wraps a function, as the result of `jax.jit` does.
+
+    The attribute is looked up statically, because a class may define `__getattr__` in a way that
+    creates every attribute that anyone asks for.
+    """
+    return inspect.getattr_static(value, "__wrapped__", None) is not None
 
 
 def is_user_object(value: Any) -> bool:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from jaxbits import _jax_compat
-from jaxbits._analysis.python_state import object_fields
+from jaxbits._analysis.python_state import held_values, object_fields
 from jaxbits._analysis.python_state.iterators import copy_iterator, is_iterator
+from jaxbits._analysis.python_state.object_copies import CONTAINER_TYPES
 from jaxbits._analysis.python_state.references import ABSENT, Reference, is_user_object
 from jaxbits._analysis.python_state.state_values import (
     MAX_ARRAY_BYTES,
@@ -73,6 +74,9 @@ def _describe_change(value: Any, recorded: Any, current: Any) -> tuple[str, str]
         if len(changed) == 1:
             (key,) = changed
             return f"[{key!r:.40}]: {describe_value(recorded[key])}", describe_value(current[key])
+    if isinstance(recorded, (list, dict, set)) and isinstance(value, CONTAINER_TYPES):
+        kind = type(value).__name__
+        return f"{kind} of {len(recorded)}", f"{kind} of {len(current)}"
     if isinstance(recorded, (list, dict, set)):
         return describe_value(recorded), describe_value(current)
     return describe_value(value), describe_value(value)
@@ -82,7 +86,7 @@ def _has_unreported_change(
     value: Any, before: Any, current: Any, reported: set[tuple[int, Any]]
 ) -> bool:
     """Return whether anything changed besides reported attributes and cached properties."""
-    if isinstance(value, object_fields.LruCache):
+    if isinstance(value, held_values.LruCache):
         return next(find_tracers(list(current)), None) is not None
     if isinstance(value, (dict, list, set)) or not isinstance(before, dict):
         return True
@@ -123,9 +127,13 @@ class StateSnapshot:
         self._mutable: dict[int, tuple[Any, Any, Reference]] = {}
         self._copies: dict[int, Any] = {}
         self._read_only: list[Any] = []
-        for reference in references:
-            self._bindings.append((reference, reference.get()))
-        self._record()
+        try:
+            for reference in references:
+                self._bindings.append((reference, reference.get()))
+            self._record()
+        except BaseException:  # An interruption must not leave the user's arrays read-only.
+            self._make_writable()
+            raise
 
     def _record(self) -> None:
         waiting = collections.deque((value, reference) for reference, value in self._bindings)
@@ -160,8 +168,13 @@ class StateSnapshot:
 
     def _make_read_only(self, array: Any) -> None:
         if self._objects and array.flags.writeable:
-            array.flags.writeable = False
             self._read_only.append(array)
+            array.flags.writeable = False
+
+    def _make_writable(self) -> None:
+        # NumPy makes a view writable only if the array that owns the memory is.
+        for array in sorted(self._read_only, key=lambda array: array.base is not None):
+            array.flags.writeable = True
 
     def changes(self) -> list[StateChange]:
         """Return what changed. Each change appears once, under the first name that reaches it."""
@@ -197,8 +210,7 @@ class StateSnapshot:
 
     def restore(self) -> None:
         """Restore everything that can be restored. A generator that advanced stays advanced."""
-        for array in self._read_only:
-            array.flags.writeable = True
+        self._make_writable()
         for value, recorded, _ in self._mutable.values():
             # A user-defined class may raise an error. If it does, restore the rest anyway.
             with contextlib.suppress(Exception):
@@ -209,6 +221,9 @@ class StateSnapshot:
                     restore_contents(value, recorded)
         for reference, value in self._bindings:
             with contextlib.suppress(Exception):
-                value = self._copies.get(id(value), value)
+                if id(value) in self._copies:
+                    _, position, _ = self._mutable[id(value)]
+                    if copy_contents(value) != position:  # Other names keep the advanced iterator.
+                        value = self._copies[id(value)]
                 if reference.get() is not value:
                     reference.set(value)

@@ -15,15 +15,20 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from jaxbits._analysis.python_state import object_fields
+from jaxbits._analysis.python_state import held_values, object_fields
 from jaxbits._analysis.python_state.iterators import is_iterator, iterator_position
+from jaxbits._analysis.python_state.object_copies import (
+    CONTAINER_TYPES,
+    fill_container,
+    items_of,
+)
 from jaxbits._analysis.python_state.references import ABSENT
 from jaxbits._formatting import format_state
 
 MAX_OBJECTS = 5000
 MAX_ARRAY_BYTES = 1 << 22
 PLAIN_TYPES = (bool, int, float, complex, str, bytes, type(None))
-_HOLDER_TYPES = (object_fields.LruCache, contextvars.ContextVar)
+_HOLDER_TYPES = (held_values.LruCache, contextvars.ContextVar)
 OPAQUE_TYPES = (type, types.ModuleType, types.FunctionType, types.MethodType, jax.Array, Tracer)
 
 
@@ -42,25 +47,25 @@ def copy_contents(value: Any) -> Any:
         return value.get_state(legacy=False)
     if isinstance(value, random.Random):
         return value.getstate()
-    if isinstance(value, (list, collections.deque)):
-        return list(value)
-    if isinstance(value, (dict, set)):
-        return copy.copy(value)
+    if isinstance(value, CONTAINER_TYPES):
+        items = items_of(value)
+        is_list = isinstance(value, (list, collections.deque))
+        return items if is_list else dict(items) if isinstance(value, dict) else set(items)
     if is_iterator(value):
         return iterator_position(value)
     if isinstance(value, (*OPAQUE_TYPES, *PLAIN_TYPES)):
         return None
     if isinstance(value, _HOLDER_TYPES):
-        return object_fields.held_values(value)
+        return held_values.held_values(value)
     return object_fields.fields(value)
 
 
 def nested_values(value: Any) -> list[Any]:
     """Return the values inside a value, except for those that cannot contain other values."""
     if isinstance(value, (list, tuple, collections.deque)):
-        parts = list(value)
+        parts = items_of(value)
     elif isinstance(value, dict):
-        parts = list(value.values())
+        parts = [item for _, item in items_of(value)]
     else:
         parts = list(_field_values(value))
     return [part for part in parts if not isinstance(part, PLAIN_TYPES)]
@@ -69,7 +74,7 @@ def nested_values(value: Any) -> list[Any]:
 def _field_values(value: Any) -> Iterable[Any]:
     """Return the values that an object, a cache, or a context variable holds."""
     if isinstance(value, _HOLDER_TYPES):
-        return object_fields.held_values(value) or ()
+        return held_values.held_values(value) or ()
     return (object_fields.fields(value) or {}).values()
 
 
@@ -110,7 +115,8 @@ def find_tracers(value: Any) -> Iterator[Any]:
             waiting.extend(_closure_tracers(current))
         elif id(current) not in seen and not isinstance(current, (*OPAQUE_TYPES, *PLAIN_TYPES)):
             seen.add(id(current))
-            waiting.extend(current if isinstance(current, set) else nested_values(current))
+            is_set = isinstance(current, set)
+            waiting.extend(items_of(current) if is_set else nested_values(current))
 
 
 def _closure_tracers(function: types.FunctionType) -> Iterator[Any]:
@@ -136,13 +142,9 @@ def restore_contents(value: Any, contents: Any) -> None:
         value.set_state(contents)
     elif isinstance(value, random.Random):
         value.setstate(contents)
-    elif isinstance(value, (list, collections.deque)):
-        value.clear()
-        value.extend(contents)
-    elif isinstance(value, (dict, set)):
-        value.clear()
-        value.update(contents)
+    elif isinstance(value, CONTAINER_TYPES):
+        fill_container(value, contents.items() if isinstance(contents, dict) else contents)
     elif isinstance(value, _HOLDER_TYPES):
-        object_fields.restore_held_values(value, contents)
+        held_values.restore_held_values(value, contents)
     elif not is_iterator(value):
         object_fields.restore_fields(value, contents)

@@ -6,7 +6,6 @@ import collections
 import contextlib
 import functools
 import inspect
-import itertools
 import random
 import types
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ from jaxbits._analysis.code_location import (
     location_of_code,
     location_of_function,
 )
-from jaxbits._analysis.python_state import object_fields
+from jaxbits._analysis.python_state import held_values, object_copies, object_fields
 from jaxbits._analysis.python_state.references import (
     Reference,
     attribute_names,
@@ -86,7 +85,7 @@ class StateWalk:
 
     def _visit(self, function: Any, instance: Any) -> None:
         """Visit a function or a callable object."""
-        if isinstance(function, object_fields.LruCache):
+        if isinstance(function, held_values.LruCache):
             name = getattr(function, "__name__", "cache")
             self._add("cache", name, function, None, location_of_function(function))
         if isinstance(function, types.FunctionType):
@@ -182,8 +181,8 @@ class StateWalk:
     def _visit_contents(self, value: Any, used: set[str]) -> None:
         """Visit the methods of an object, or the functions in a container."""
         if isinstance(value, (list, tuple, dict)):
-            items = value.values() if isinstance(value, dict) else value
-            for item in itertools.islice(items, _MAX_ITEMS):
+            items = object_copies.items_of(value)[:_MAX_ITEMS]
+            for item in (item for _, item in items) if isinstance(value, dict) else items:
                 if is_python_function(item):
                     self.waiting.append(item)
                 elif is_user_class(type(item)):

@@ -6,7 +6,9 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
+from jaxbits._analysis.source.guards import leaves_function, unset_names
 from jaxbits._analysis.source.scopes import Function, Scope, scope_of_function
+from jaxbits._analysis.source.single_runs import functions_run_once
 
 _METHODS = (
     "append extend insert pop remove clear sort reverse update setdefault popitem add discard "
@@ -38,6 +40,8 @@ class BindingEvent:
             Otherwise, an empty string.
         base: For an attribute, the name before the first dot, such as ``self``.
         is_late: Whether the event happens in a function that is not a constructor.
+        is_lazy: Whether the event happens in a function, and only if there is no value yet.
+        is_repeated: Whether the event happens in a loop of its function or module.
         call: For a binding, the name of the function whose result is bound, if it is a call.
         method: For a mutation by a method call, the name of the method, such as ``update``. Whether
             the method mutates its object depends on the object.
@@ -53,6 +57,8 @@ class BindingEvent:
     class_name: str = ""
     base: str = ""
     is_late: bool = True
+    is_lazy: bool = False
+    is_repeated: bool = False
     call: str = ""
     method: str = ""
     path: tuple[str, ...] = ()
@@ -73,6 +79,10 @@ class _BindingVisitor(ast.NodeVisitor):
         self.final_names: set[str] = set()
         self._scopes: list[Scope] = []
         self._classes: list[tuple[str, int]] = []
+        # The names that have no value yet where the current statement runs, and how many loops of
+        # the current function contain it.
+        self._unset: set[str] = set()
+        self._loops = 0
         # The parameters that each function mutates, with the method and the path to its object,
         # keyed by the function's name, and the calls that pass a name. Both are kept until the end,
         # because a helper may be defined after it is called.
@@ -96,10 +106,12 @@ class _BindingVisitor(ast.NodeVisitor):
         class_name = self._classes[-1][0] if self._is_in_class_body() else ""
         scope = scope_of_function(node, class_name)
         self._scopes.append(scope)
+        outer, self._unset, self._loops = (self._unset, self._loops), set(), 0
         for name in scope.parameters:
             self._record("bind", name, node.lineno)
         for child in node.body if isinstance(node.body, list) else [node.body]:
             self.visit(child)
+        self._unset, self._loops = outer
         self._scopes.pop()
 
     visit_AsyncFunctionDef = visit_FunctionDef
@@ -121,7 +133,10 @@ class _BindingVisitor(ast.NodeVisitor):
         is_late = bool(self._scopes) and not is_construction
         span = (owner.first, owner.last) if owner else None
         functions = tuple(s.first for s in self._scopes)
-        event = BindingEvent(kind, name, line, span, functions, is_late=is_late, **details)
+        target = f"{details['base']}.{name}" if kind == "attribute" else name
+        is_lazy = bool(self._scopes) and target in self._unset
+        details |= {"is_late": is_late, "is_lazy": is_lazy, "is_repeated": self._loops > 0}
+        event = BindingEvent(kind, name, line, span, functions, **details)
         self.events.append(event)
         is_own = owner is not None and owner is self._scopes[-1] and name in owner.parameters
         if kind == "change" and owner and is_own:
@@ -200,7 +215,14 @@ class _BindingVisitor(ast.NodeVisitor):
     def visit_For(self, node: ast.For) -> None:
         self._record_target(node.target)
         self._record_target(node.target)  # Record it twice, because a loop rebinds it.
+        self._visit_loop(node)
+
+    def _visit_loop(self, node: ast.For | ast.While) -> None:
+        self._loops += 1
         self.generic_visit(node)
+        self._loops -= 1
+
+    visit_While = _visit_loop
 
     def _visit_branches(self, node: ast.If | ast.Try) -> None:
         """Visit branches, and record only one binding for a name that several of them bind.
@@ -210,18 +232,21 @@ class _BindingVisitor(ast.NodeVisitor):
         bodies = [node.body, node.orelse]
         if isinstance(node, ast.Try):
             bodies = [[*node.body, *node.orelse], *(h.body for h in node.handlers), node.finalbody]
-        before, seen = len(self.events), set[tuple[str, str]]()
-        for body in bodies:
+        before, seen, unset = len(self.events), set[tuple[Any, ...]](), self._unset
+        for index, body in enumerate(bodies):
             start = len(self.events)
+            if isinstance(node, ast.If):
+                self._unset = unset | unset_names(node.test, holds=index == 0)
             for statement in body:
                 self.visit(statement)
-            if not self._scopes:
-                new = self.events[start:]
-                kept = [e for e in new if e.kind != "bind" or ("bind", e.name) not in seen]
-                self.events[start:] = kept
-            seen |= {(e.kind, e.name) for e in self.events[before:]}
+            new = self.events[start:]
+            self.events[start:] = [e for e in new if e.kind != "bind" or _place(e) not in seen]
+            seen |= {_place(event) for event in self.events[before:] if event.kind == "bind"}
+        self._unset = unset
         if isinstance(node, ast.If):
             self.visit(node.test)
+            if leaves_function(node.body):  # The rest of the function runs only otherwise.
+                self._unset = unset | unset_names(node.test, holds=False)
 
     visit_If = visit_Try = _visit_branches
 
@@ -262,7 +287,7 @@ class _BindingVisitor(ast.NodeVisitor):
             if keyword.arg == "out":
                 self._record_mutation(keyword.value)
         for position, argument in enumerate(node.args):
-            if isinstance(argument, (ast.Name, ast.Attribute)):
+            if isinstance(argument, (ast.Name, ast.Attribute, ast.Subscript)):
                 self._calls.append((name, position, argument, list(self._scopes)))
 
     def record_mutations_by_helpers(self) -> None:
@@ -272,6 +297,11 @@ class _BindingVisitor(ast.NodeVisitor):
                 if mutated == position:
                     self._scopes = scopes
                     self._record_mutation(argument, method, path)
+
+
+def _place(event: BindingEvent) -> tuple[Any, ...]:
+    """Return what two bindings of the same variable by the same function have in common."""
+    return event.name, event.scope, event.functions
 
 
 def _called_name(node: ast.expr) -> str:
@@ -286,16 +316,21 @@ def _called_name(node: ast.expr) -> str:
 
 def scan_sources(
     sources: tuple[str, ...],
-) -> tuple[tuple[BindingEvent, ...], dict[str, ast.expr], frozenset[str]]:
+) -> tuple[tuple[BindingEvent, ...], dict[str, ast.expr], frozenset[str], frozenset[int]]:
     """Return the binding events in sources, the first value of each global, and the `Final` names.
+
+    If there is only one source, the last item holds the first lines of the functions that it runs
+    only once. Otherwise, it is empty, because notebook cells may run several times.
 
     Sources that are not valid Python, such as notebook cells with an IPython magic, are skipped.
     """
-    visitor = _BindingVisitor()
+    visitor, run_once = _BindingVisitor(), frozenset[int]()
     for source in sources:
         try:
-            visitor.visit(ast.parse(source))
+            module = ast.parse(source)
+            visitor.visit(module)
+            run_once = functions_run_once(module) if len(sources) == 1 else run_once
         except (SyntaxError, ValueError, RecursionError):
             continue
     visitor.record_mutations_by_helpers()
-    return tuple(visitor.events), visitor.literals, frozenset(visitor.final_names)
+    return tuple(visitor.events), visitor.literals, frozenset(visitor.final_names), run_once

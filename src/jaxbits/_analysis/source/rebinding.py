@@ -19,12 +19,14 @@ class Evidence:
         events: The bindings and mutations of names.
         literals: The first value that the source assigns to each global.
         final_names: The names annotated as `Final`.
+        run_once: The first lines of the functions that run only once.
         is_ordered: Whether the code runs from top to bottom. Notebook cells may run in any order.
     """
 
     events: tuple[BindingEvent, ...]
     literals: dict[str, ast.expr]
     final_names: frozenset[str]
+    run_once: frozenset[int]
     is_ordered: bool
 
     def keep_mutations(
@@ -49,14 +51,33 @@ class Evidence:
             name: The name of the global.
             line: The first line of the function.
         """
-        events = [e for e in self._events_on("bind", name) if e.scope is None]
+        events = [e for e in self._events_on("bind", name) if e.scope is None and not e.is_lazy]
+        if self._is_set_up_once(name, events):
+            return False
         module_level = [e for e in events if not e.functions]
         is_later = any(e.line > line for e in module_level) or not self.is_ordered
         return self.is_assigned_in_function(name) or (len(module_level) > 1 and is_later)
 
     def is_assigned_in_function(self, name: str) -> bool:
-        """Return whether any function assigns a global."""
-        return any(e.functions for e in self._events_on("bind", name) if e.scope is None)
+        """Return whether any function assigns a global that may already have a value."""
+        events = (e for e in self._events_on("bind", name) if e.scope is None)
+        return any(e.functions and not e.is_lazy for e in events)
+
+    def _is_set_up_once(self, name: str, events: list[BindingEvent]) -> bool:
+        """Return whether the only value that a global gets comes from a function that runs once.
+
+        The value None, which stands for no value, does not count.
+
+        Args:
+            name: The name of the global.
+            events: The assignments to it.
+        """
+        first = self.literals.get(name)
+        if isinstance(first, ast.Constant) and first.value is None:
+            events = events[1:]
+        if len(events) != 1 or events[0].is_repeated:
+            return False
+        return len(events[0].functions) == 1 and events[0].functions[0] in self.run_once
 
     def is_changed(self, name: str, line: int) -> bool:
         """Return whether the value of a global is mutated after a function is defined.
@@ -67,6 +88,18 @@ class Evidence:
         """
         events = (e for e in self._events_on("change", name) if e.scope is None)
         return any(e.functions or e.line > line or not self.is_ordered for e in events)
+
+    def is_table(self, name: str) -> bool:
+        """Return whether a global is a dictionary of dictionaries that no line of its module edits.
+
+        Such a table of settings is complete where it is written down, whereas a program may fill a
+        flat dictionary later. Notebook cells do not count, because the next cell may edit it.
+        """
+        literal = self.literals.get(name)
+        is_edited = any(e.scope is None for e in self._events_on("change", name))
+        if literal is None or is_edited or not self.is_ordered:
+            return False
+        return any(map(_values_of_dict, _values_of_dict(literal)))
 
     def is_local_changed(self, name: str, line: int) -> tuple[bool, bool]:
         """Return whether a closure variable is assigned again, and whether its value is mutated.
@@ -79,7 +112,7 @@ class Evidence:
         scopes = {e.scope for e in events if e.scope and e.scope[0] < line <= e.scope[1]}
         scope = max((h for h in scopes if h), default=None)
         in_scope = [e for e in events if e.scope == scope and scope]
-        bindings = [e for e in in_scope if e.kind == "bind"]
+        bindings = [e for e in in_scope if e.kind == "bind" and not e.is_lazy]
         direct = [e for e in bindings if scope and e.functions[-1:] == (scope[0],)]
         is_bound_inside = len(direct) < len(bindings)
         rebound = (
@@ -126,7 +159,7 @@ class Evidence:
             line: The first line of the function that reads it.
         """
         for event in self._events_on("attribute", name):
-            if event.class_name and event.class_name not in class_names:
+            if event.is_lazy or (event.class_name and event.class_name not in class_names):
                 continue
             if event.is_late or (
                 not event.functions and (event.line > line or not self.is_ordered)
@@ -144,6 +177,14 @@ class Evidence:
         events = (e for e in self.events if e.kind == "attribute" and e.base in class_names)
         events = (e for e in events if not e.method)
         return any(e.functions or e.line > line or not self.is_ordered for e in events)
+
+
+def _values_of_dict(node: ast.expr) -> list[ast.expr]:
+    """Return the values in a dictionary display or in a call such as ``dict(a=1)``."""
+    if isinstance(node, ast.Dict):
+        return node.values
+    is_call = isinstance(node, ast.Call) and ast.unparse(node.func) == "dict"
+    return [k.value for k in node.keywords] if is_call else []  # type: ignore[attr-defined]
 
 
 def _is_bound_in_loop(events: list[BindingEvent]) -> bool:

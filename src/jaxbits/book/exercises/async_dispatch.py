@@ -19,7 +19,7 @@ from jaxbits.book.exercises.base import Exercise
 
 
 def seconds(function: Callable[..., Any], x: Any) -> float:
-    """Return the shortest time of five calls in seconds. Make one more call before them."""
+    """Return the shortest time of five calls, in seconds. Before them, call once to compile."""
     raise NotImplementedError
 
 
@@ -119,7 +119,7 @@ def _must_be_shortest(told: float, took: list[float]) -> None:
         return
     instead = {
         "the time of the first call": took[0],
-        "the average with the first call": statistics.mean(took),
+        "the average that includes the first call": statistics.mean(took),
         "the average": statistics.mean(took[1:]),
         "the median": statistics.median(took[1:]),
         "the longest": max(took[1:]),

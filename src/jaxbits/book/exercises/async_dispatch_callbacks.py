@@ -26,7 +26,7 @@ def curve(x: jax.Array, places: jax.Array, values: jax.Array) -> jax.Array:
 
 
 def solve_curve(x: jax.Array, places: jax.Array, values: jax.Array) -> Any:
-    """Declare the result, and choose a vmap_method. In the callback, convert to NumPy first."""
+    """Declare the result and a vmap_method. In the callback, convert arguments to NumPy first."""
     shape = jax.ShapeDtypeStruct(jnp.shape(x), jnp.float32)
 
     def read(*given: Any) -> Any:
@@ -123,7 +123,9 @@ EXERCISES = (
             "convert every argument with np.asarray before you use it.",
             "Describe the result with jax.ShapeDtypeStruct(jnp.shape(x), jnp.float32). Convert it "
             "to float32 in f, because np.interp returns float64.",
-            'For vmap, pass vmap_method="sequential", which calls f once per element of the batch.',
+            'For vmap, pass vmap_method="sequential", which calls f once per element of the batch. '
+            'With "expand_dims", f receives the whole batch at once, but places and values get a '
+            "leading axis of size 1, so f must flatten them with np.ravel before np.interp.",
         ),
         verify=verify_curve,
         solution=solve_curve,

@@ -129,8 +129,9 @@ def verify_watched(answer: Callable[..., Any]) -> None:
         what = f"under jit, for the array {data.tolist()}, the program prints {_lines(lines)}"
         if any("Tracer" in line or "Traced" in line for line in lines):
             raise AnswerRejected(
-                f"{what}, a tracer, because print and f-strings run only while JAX traces. Pass "
-                "the values to jax.debug.print, which fills them in when the program runs"
+                f"{what}, a tracer, because Python calls print and formats f-strings only while "
+                "JAX traces. Pass the values to jax.debug.print, which fills them in when the "
+                "program runs"
             )
         raise AnswerRejected(f"{what} instead of {expected!r}")
     braces = "grad {w}"
@@ -156,7 +157,7 @@ def verify_watched(answer: Callable[..., Any]) -> None:
     if sorted(names) != ["after", "after", "before", "before"]:
         raise AnswerRejected(
             "in a loop of two iterations with the probes 'before' and 'after', the program prints "
-            f"{_lines(lines)}"
+            f"{_lines(lines)} instead of two lines for each probe"
         )
     effects = jax.make_jaxpr(lambda x: answer("w", x))(x).effects
     ordered = any("Ordered" in type(effect).__name__ for effect in effects)
@@ -222,7 +223,18 @@ def verify_run_checked(answer: Callable[..., Any]) -> None:
             )
         if (text is None) != (said is None) or (text or "") not in (said or ""):
             wanted = f"contain {text!r}" if text else "be None"
-            raise AnswerRejected(f"{what}, the message must {wanted}, got {said!r:.80}")
+            why = ""
+            if (
+                function is price
+                and at > 100
+                and said is None
+                and _reports_automatic_checks(answer)
+            ):
+                why = (
+                    ", because the set of checks that you passed replaced user_checks. Join the "
+                    "two sets with |"
+                )
+            raise AnswerRejected(f"{what}, the message must {wanted}, got {said!r:.80}{why}")
         number = isinstance(seen, (jax.Array, np.ndarray, np.number, float))
         if not number or not np.allclose(seen, value, rtol=1e-5, equal_nan=True):
             raise AnswerRejected(
@@ -231,6 +243,19 @@ def verify_run_checked(answer: Callable[..., Any]) -> None:
             )
     if not all(traced):
         raise AnswerRejected("the function is not compiled; apply jax.jit to checkify's result")
+
+
+def _reports_automatic_checks(answer: Callable[..., Any]) -> bool:
+    """Return True if the answer reports a NaN, a division by zero, or an index out of bounds."""
+    cases: tuple[tuple[Any, float], ...] = (
+        (jnp.log, -1.0),
+        (lambda x: 1 / x, 0.0),
+        (lambda x: jnp.zeros(3)[x.astype(jnp.int32)], 5.0),
+    )
+    try:
+        return any(isinstance(answer(f, jnp.float32(at))[0], str) for f, at in cases)
+    except Exception:
+        return False
 
 
 def _told(answer: Callable[..., Any], function: Callable[..., Any], at: float, what: str) -> Any:
@@ -265,8 +290,8 @@ EXERCISES = (
         title="a probe that stays in the program",
         stub=watched,
         hints=(
-            "print runs while JAX traces, and so does an f-string. jax.debug.print is part of the "
-            "program.",
+            "Python calls print and formats f-strings while JAX traces. jax.debug.print is part of "
+            "the program.",
             "Pass every value as an argument for a placeholder, {}. Do the same with the name, "
             "because it may contain braces.",
             'Call jax.debug.print("{}: {} to {}", ..., ordered=True) to keep the lines in order.',

@@ -22,6 +22,7 @@ _COMPREHENSION = re.compile(r"\bfor\b[^:]*?\bin\b")
 _REQUIRED_CODE = {
     "array-in-a-list": r"\bin\b|\.index\(",
     "disable-jit-other-types": r"\.at\b",
+    "python-logic-on-tracer": r"\b(?:and|or|not|in|max|min|sorted|all|any)\b|[<>][^<>]+[<>]",
     "shuffle-in-place": r"shuffle",
 }
 

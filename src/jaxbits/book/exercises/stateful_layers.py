@@ -59,7 +59,7 @@ def verify_training_pass(answer: Callable[..., Any]) -> None:
         raise AnswerRejected("no unit was dropped, so the pass was not in training mode")
     if not np.allclose(outputs, wanted, atol=1e-5):
         raise AnswerRejected(
-            "the outputs differ from those for this key; pass the key for the stream 'dropout'"
+            "the outputs differ from those for the given key; pass it for the stream 'dropout'"
         )
     if isinstance(new, FrozenDict):
         new = unfreeze(new)
@@ -208,8 +208,8 @@ def verify_jitted_call(answer: Callable[..., Any]) -> None:
     mean = np.asarray(twin.norm.mean[...])
     if not np.allclose(model.norm.mean[...], mean, atol=1e-4):
         raise AnswerRejected(
-            f"after two calls, the running mean must be {mean.round(3)}, as after two eager "
-            f"calls, got {np.asarray(model.norm.mean[...]).round(3)}"
+            "the running mean after two calls must equal the mean after two eager calls, which is "
+            f"{mean.round(3)}; got {np.asarray(model.norm.mean[...]).round(3)}"
         )
     if not np.allclose(seen[1], wanted[1], atol=1e-4):
         raise AnswerRejected(
@@ -229,8 +229,8 @@ EXERCISES = (
         hints=(
             "Besides the variables and x, apply needs three arguments: the mode, the key, and the "
             "names of the collections that it may change.",
-            "With mutable=['batch_stats'], apply returns a pair. Its argument rngs is a dict that "
-            "maps the name of each stream to a key.",
+            "With mutable=['batch_stats'], apply returns a pair. Pass rngs, a dict that maps the "
+            "name of each stream to a key.",
             "The second element of this pair contains only the new statistics, so merge them with "
             "the other variables: {**variables, **written}.",
         ),
@@ -243,7 +243,8 @@ EXERCISES = (
         stub=kernel_after_flatten,
         hints=(
             "Each column of the weight belongs to one (channel, row, column) position in the "
-            "image, so a transpose alone is not enough.",
+            "image. Flax flattens these positions in another order, so a transpose alone is not "
+            "enough.",
             "Split the weight's input axis into these three axes, and put them in Flax's order: "
             "row, column, channel.",
             "Compute weight.reshape(-1, channels, height, width).transpose(2, 3, 1, 0), and then "

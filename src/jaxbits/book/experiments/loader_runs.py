@@ -20,9 +20,9 @@ from jaxbits.book.data_loading import RandomCrops
 
 
 def crop_in_other_ways() -> list[list[list[int]]]:
-    """Return the crops of two epochs for five data sets and kinds of workers.
+    """Return the crops of two epochs for five datasets and kinds of workers.
 
-    The first data set uses NumPy's global generator, the second keeps its workers, and the other
+    The first dataset uses NumPy's global generator, the second keeps its workers, and the other
     three draw each number from the epoch and the index, without, with new, and with kept workers.
     """
 

@@ -52,12 +52,12 @@ def async_timeline() -> tuple[Figure, str]:
         (last, -steps + 0.45),
         (last + end / 40, -steps + 0.2),
         color=style.RED,
-        fontsize=9.5,
+        fontsize=10,
     )
     axes.set_yticks([-row for row in range(steps)], [f"step {row + 1}" for row in range(steps)])
     axes.set_ylim(-steps - 0.1, 0.6)
     axes.set_xlim(0, end * 1.02)
-    axes.set_xlabel(f"time since the first call, ms\n{measurements.machine(run)}", fontsize=9)
+    axes.set_xlabel(f"time since the first call, ms\n{measurements.machine(run)}", fontsize=10)
     axes.grid(axis="y", visible=False)
     axes.set_title("Five steps, each of which uses the previous result")
     fig.legend(loc="outside lower center", ncols=3, fontsize=10)
@@ -77,7 +77,8 @@ def _lanes(axes: Axes, marks: Mapping[str, Sequence[float]], top: float, read: b
                   color=style.PURPLE, height=0.62)  # fmt: skip
         if read:
             axes.barh(top, marks["read"][k] - marks["returned"][k], left=marks["returned"][k],
-                      color=style.PALE_RED, height=0.62)  # fmt: skip
+                      color=style.PALE_RED, edgecolor=style.RED, linewidth=0.8,
+                      height=0.62)  # fmt: skip
         axes.barh(top - 0.85, done - begin, left=begin, color=style.ORANGE, height=0.62)
         axes.plot([begin, begin], [top - 1.16, top - 0.54], color=style.PAPER, linewidth=1.5)
         free = done
@@ -97,15 +98,15 @@ def cost_of_reading() -> tuple[Figure, str]:
         axes.text(0, top + 0.5, f"{title}: {end:.0f} ms", fontsize=10, fontweight="bold")
         said.append(f"{title}: {end:.0f} ms")
         ticks += [(top, "Python"), (top - 0.85, "device")]
-    for tone, label in (
-        (style.PURPLE, "Python loads a batch"),
-        (style.PALE_RED, "Python waits"),
-        (style.ORANGE, "device computes"),
+    for tone, edge, label in (
+        (style.PURPLE, style.PURPLE, "Python loads a batch"),
+        (style.PALE_RED, style.RED, "Python waits"),
+        (style.ORANGE, style.ORANGE, "device computes"),
     ):
-        axes.barh(0, 0, color=tone, label=label)
+        axes.barh(0, 0, color=tone, edgecolor=edge, linewidth=0.8, label=label)
     axes.set_yticks([y for y, _ in ticks], [label for _, label in ticks])
     axes.set_ylim(-3.8, 1.1)
-    axes.set_xlabel(f"time, ms\n{measurements.machine(run)}", fontsize=9)
+    axes.set_xlabel(f"time, ms\n{measurements.machine(run)}", fontsize=10)
     axes.grid(axis="y", visible=False)
     axes.set_title("Five training steps with and without reading the loss")
     fig.legend(loc="outside lower center", ncols=3, fontsize=10)
@@ -139,10 +140,10 @@ def small_array_times() -> tuple[Figure, str]:
     axes.set_yticks([10.0**p for p in range(5)], ["1 µs", "10 µs", "0.1 ms", "1 ms", "10 ms"])
     axes.minorticks_off()
     axes.tick_params(axis="x", labelrotation=20)
-    axes.set_xlabel(f"number of floats in x\n{measurements.machine(run)}", fontsize=9)
+    axes.set_xlabel(f"number of floats in x\n{measurements.machine(run)}", fontsize=10)
     axes.set_ylabel("time until the result is ready")
     axes.set_title("How long x * 2 + 1 takes")
-    axes.legend(loc="upper left", fontsize=9.5)
+    axes.legend(loc="upper left", fontsize=10)
     sizes = ", ".join(f"{n:,.0f}" for n in series["floats"])
     return fig, f"Lines on logarithmic axes for {sizes} floats. " + ". ".join(said) + "."
 
@@ -169,7 +170,7 @@ def config_timing(outcomes: Mapping[str, Sequence[str]]) -> tuple[Figure, str]:
     said = []
     for row, (line, found) in enumerate(outcomes.items()):
         y = -1.35 * row
-        axes.text(0, y + 0.12, line, fontsize=9.5, family="DejaVu Sans Mono", va="center")
+        axes.text(0, y + 0.12, line, fontsize=10, family="DejaVu Sans Mono", va="center")
         for column, word in enumerate(found):
             if not word:
                 continue

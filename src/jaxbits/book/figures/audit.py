@@ -30,10 +30,10 @@ def cost_of_equations() -> tuple[Figure, str]:
     axes.set_yscale("log")
     axes.set_xticks(sizes, [f"{n:,}".replace(",", " ") for n in sizes])
     axes.minorticks_off()
-    axes.set_xlabel(f"equations in the program\n{measurements.machine(run)}", fontsize=9)
+    axes.set_xlabel(f"equations in the program\n{measurements.machine(run)}", fontsize=10)
     axes.set_ylabel("seconds")
     axes.set_title("An audit grows with the program, evenly")
-    axes.legend(fontsize=9)
+    axes.legend(fontsize=10)
     return fig, (
         f"Lines on two logarithmic axes, for programs of {sizes[0]} to {sizes[-1]} equations: "
         + "; ".join(said)

@@ -166,7 +166,8 @@ def wasted_vmap_iterations(needed: Sequence[int], together: int) -> tuple[Figure
     lanes = range(1, len(needed) + 1)
     wasted = [together - iterations for iterations in needed]
     axes.bar(lanes, needed, color=style.BLUE, width=0.8)
-    axes.bar(lanes, wasted, bottom=needed, color=style.PALE_ORANGE, width=0.8)
+    axes.bar(lanes, wasted, bottom=needed, color=style.PALE_ORANGE, edgecolor=style.ORANGE,
+             linewidth=0.8, width=0.8)  # fmt: skip
     axes.set_xticks([1, *range(4, len(needed) + 1, 4)])
     axes.set_xlabel("lane of the batch")
     axes.set_ylabel("iterations")
@@ -230,7 +231,7 @@ def loop_costs() -> tuple[Figure, str]:
     above.set_title("n iterations of x = sin(x) + i under jit")
     _lines(below, series["n"], building)
     below.set_ylabel("trace + compile, ms")
-    below.set_xlabel(f"number of iterations, n\n{measurements.machine(run)}", fontsize=9)
+    below.set_xlabel(f"number of iterations, n\n{measurements.machine(run)}", fontsize=10)
     below.set_xticks(series["n"], [str(n) for n in series["n"]])
     below.minorticks_off()
     below.set_yticks([30, 100, 300, 1000], ["30", "100", "300", "1000"])

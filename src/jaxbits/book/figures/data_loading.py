@@ -40,7 +40,7 @@ def forked_worker_outcomes() -> tuple[Figure, str]:
     axes.set_yticks([-row for row in range(len(labels))], labels)
     axes.set_xlim(0, 1.1 * max(limit, *(spread["median"] for spread in run["results"].values())))
     axes.set_xlabel(
-        f"seconds until all 64 samples arrived\n{measurements.machine(run)}", fontsize=9
+        f"seconds until all 64 samples arrived\n{measurements.machine(run)}", fontsize=10
     )
     axes.grid(axis="y", visible=False)
     axes.set_title("Two workers that start after JAX")
@@ -111,7 +111,9 @@ def stacking_times() -> tuple[Figure, str]:
     axes.set_yticks([])
     axes.set_ylim(-len(times) + 0.6, 0.65)
     axes.set_xlim(0, 1.05 * max(times.values()))
-    axes.set_xlabel(f"ms until the array is on the device\n{measurements.machine(run)}", fontsize=9)
+    axes.set_xlabel(
+        f"ms until the array is on the device\n{measurements.machine(run)}", fontsize=10
+    )
     axes.grid(axis="y", visible=False)
     axes.set_title("Creating one array from 256 images of 28 × 28 bytes")
     return fig, "Bar chart of the time to create the batch. " + "; ".join(said) + "."
@@ -121,19 +123,19 @@ def _ms(value: float) -> str:
     return f"{value:.2g} ms"
 
 
-def _bars(axes: Axes, times: Mapping[str, float], load: float, step: float) -> None:
+def _bars(axes: Axes, times: Mapping[str, float], load: float, step: float, end: float) -> None:
     for at, line in ((max(load, step), "--"), (load + step, ":")):
         axes.axvline(at, color=style.INK, linewidth=1.3, linestyle=line)
     tones = (style.ORANGE, style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.PURPLE)
     for row, (value, tone) in enumerate(zip(times.values(), tones, strict=True)):
         axes.barh(-row, value, color=tone, height=0.62)
-        axes.text(value / 2, -row, f"{value:.0f}", color=style.PAPER, ha="center", va="center",
-                  fontsize=10)  # fmt: skip
+        # At the left end, the number is away from the vertical lines.
+        axes.text(end / 40, -row, f"{value:.0f}", color=style.PAPER, va="center", fontsize=10)
 
 
 @style.drawing
 def loop_times() -> tuple[Figure, str]:
-    """Plot the recorded time per batch, including loading, for several loops and two data sets."""
+    """Plot the recorded time per batch, including loading, for several loops and two datasets."""
     run = measurements.load("data_loading")
     series = run["series"]["loops"]
     fig, _ = style.figure(6, 4.2)
@@ -147,7 +149,7 @@ def loop_times() -> tuple[Figure, str]:
     for axes, kind in ((left, "waits"), (right, "computes")):
         times = {way: series[kind][way] for way in ways}
         load = series[kind]["the loader alone"]
-        _bars(axes, times, load, step)
+        _bars(axes, times, load, step, end)
         axes.set_xlim(0, 1.05 * end)
         axes.set_title(f"the reader {kind}", fontsize=11)
         axes.grid(axis="y", visible=False)
@@ -162,10 +164,10 @@ def loop_times() -> tuple[Figure, str]:
         (right, ":", "reading plus the step"),
     ):
         left.plot([], [], color=style.INK, linewidth=1.3, linestyle=line, label=label)
-        axes.set_xlabel("ms per step", fontsize=9)
-    legend = fig.legend(loc="outside lower center", ncols=2, fontsize=9.5)
+        axes.set_xlabel("ms per step", fontsize=10)
+    legend = fig.legend(loc="outside lower center", ncols=2, fontsize=10)
     legend.set_title(measurements.machine(run))
-    legend.get_title().set_fontsize(9)
+    legend.get_title().set_fontsize(10)
     fig.suptitle("Time per step, including reading the batch", fontsize=12, fontweight="bold")
     return fig, "Bar chart of the time to read a batch and run a step; " + "; ".join(said) + "."
 
@@ -197,7 +199,7 @@ def prefetched_batches(seen: Mapping[str, Sequence[int]]) -> tuple[Figure, str]:
     left, said = 2.9, []
     for column in range(steps):
         axes.text(left + 1.2 * column + 0.5, 0.85, f"step {column}", ha="center", va="center",
-                  fontsize=9.5, color=style.MUTED)  # fmt: skip
+                  fontsize=10, color=style.MUTED)  # fmt: skip
     for row, (name, numbers) in enumerate(seen.items()):
         axes.text(0, -row, name, va="center", fontsize=10)
         for column, number in enumerate(numbers):

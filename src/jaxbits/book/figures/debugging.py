@@ -93,17 +93,17 @@ def traceback_frames(function: Callable[..., Any], *args: Any) -> tuple[Figure, 
         _box(axes, 0, y - 0.66, 7.3, 0.66, facecolor=look[0], edgecolor=look[1])
         if mine:
             text = f"{name}: {line}" if not name.startswith("<") else line
-            axes.text(0.15, y - 0.34, text, fontsize=9.5, family=_MONO, va="center")
+            axes.text(0.15, y - 0.34, text, fontsize=10, family=_MONO, va="center")
             said.append(f"your {name}, {line}")
         else:
             color = style.MUTED
-            axes.text(0.15, y - 0.34, name, fontsize=9.5, va="center", color=color)
+            axes.text(0.15, y - 0.34, name, fontsize=10, va="center", color=color)
             said.append(name)
     message = textwrap.wrap(f"{type(error).__name__}: {error}", 44)
     y = -len(rows) * height - 0.1
     tall = 0.35 + 0.42 * len(message)
     _box(axes, 0, y - tall, 7.3, tall, facecolor=style.PALE_RED, edgecolor=style.RED)
-    axes.text(0.15, y - tall / 2, "\n".join(message), fontsize=9.5, family=_MONO, va="center")
+    axes.text(0.15, y - tall / 2, "\n".join(message), fontsize=10, family=_MONO, va="center")
     reads = [(y - tall / 2, "1  what", "and which shapes")]
     if own:
         reads.append((-own[-1] * height - 0.33, "2  where", "your line that failed"))
@@ -115,7 +115,7 @@ def traceback_frames(function: Callable[..., Any], *args: Any) -> tuple[Figure, 
         )
         axes.text(7.95, at + 0.17, head, fontsize=10, fontweight="bold", color=style.ORANGE,
                   va="center")  # fmt: skip
-        axes.text(7.95, at - 0.2, tail, fontsize=8.5, color=style.MUTED, va="center")
+        axes.text(7.95, at - 0.2, tail, fontsize=10, color=style.MUTED, va="center")
     axes.set_title("The order in which to read a traceback")
     axes.set_xlim(-0.1, 11.2)
     axes.set_ylim(y - tall - 0.1, 0.15)
@@ -232,7 +232,7 @@ def loss_after_fixes(runs: Mapping[str, Sequence[float]], baseline: float) -> tu
     axes.set_xlabel("step (× marks the first NaN)")
     axes.set_ylabel("mean loss of ten steps")
     axes.set_title("The loss after each fix")
-    axes.legend(fontsize=9, loc="lower left")
+    axes.legend(fontsize=10, loc="lower left")
     return (
         fig,
         f"Losses on a logarithmic axis. {'; '.join(said)}. The mean for everyone: {baseline:.2g}.",

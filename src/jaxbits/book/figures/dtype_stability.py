@@ -127,7 +127,7 @@ def numbers_near_one(update: float) -> tuple[Figure, str]:
     spacings = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-24}
     for row, below in enumerate(spacings.values()):
         y = -row
-        axes.plot([low, high], [y, y], color=style.LINE, linewidth=1)
+        axes.plot([low, high], [y, y], color=style.MUTED, linewidth=1)
         if below < 1e-5:
             axes.plot([low, high], [y, y], color=style.INK, linewidth=7, solid_capstyle="butt")
         else:

@@ -93,24 +93,24 @@ def shared_memory_table() -> tuple[Figure, str]:
     buffers = {
         "address is a\nmultiple of 64": aligned_buffer(16),
         "address is\n16 bytes later": aligned_buffer(16, offset=16),
-        "must be converted\n(float64)": aligned_buffer(16, np.float64),
+        "float64, must\nbe converted": aligned_buffer(16, np.float64),
     }
     fig, axes = style.figure(6, 4.3)
     style.blank(axes)
     said = []
     for column, title in enumerate(buffers):
-        axes.text(4.9 + 1.9 * column, 0.95, title, ha="center", va="center", fontsize=9.5)
+        axes.text(5.2 + 1.85 * column, 0.95, title, ha="center", va="center", fontsize=10)
     for row, (name, way) in enumerate(CONVERSIONS.items()):
         y = -row * 0.92 - 0.5
-        axes.text(-0.1, y + 0.36, name, va="center", fontsize=9.5, family="DejaVu Sans Mono")
+        axes.text(-0.1, y + 0.36, name, va="center", fontsize=10, family="DejaVu Sans Mono")
         found = []
         for column, given in enumerate(buffers.values()):
             shared = shares_memory(way, given)
             found.append(shared)
-            _shown(axes, (4.1 + 1.9 * column, y), shared)
+            _shown(axes, (4.4 + 1.85 * column, y), shared)
         said.append(f"{name} " + ", ".join("shares" if f else "copies" for f in found))
     axes.text(-0.1, 1.75, "A NumPy array a, passed to JAX on a CPU", fontsize=12, fontweight="bold")
-    axes.set_xlim(-0.2, 9.7)
+    axes.set_xlim(-0.2, 9.8)
     axes.set_ylim(-5.2, 2.1)
     return fig, (
         "A table of ways to pass a NumPy array to JAX, for an array whose address is a multiple of "
@@ -154,7 +154,7 @@ def update_times() -> tuple[Figure, str]:
         [10.0**power for power in range(-1, 6)],
         ["0.1 µs", "1 µs", "10 µs", "0.1 ms", "1 ms", "10 ms", "0.1 s"],
     )
-    axes.set_xlabel(f"size of the array\n{measurements.machine(run)}", fontsize=9)
+    axes.set_xlabel(f"size of the array\n{measurements.machine(run)}", fontsize=10)
     axes.set_ylabel("time of one update")
     axes.set_title("The time to change one element")
     axes.legend(loc="upper left", fontsize=10)

@@ -86,6 +86,7 @@ def _ulp_line(axes: Axes) -> None:
 def weight_trajectories() -> tuple[Figure, str]:
     """Plot the recorded losses for settings from lists and from arrays, and their differences."""
     from matplotlib.figure import Figure
+    from matplotlib.patheffects import withStroke
 
     run = measurements.load("list_or_array")
     series = run["series"]
@@ -93,7 +94,10 @@ def weight_trajectories() -> tuple[Figure, str]:
     upper, lower = fig.subplots(2, 1)
     steps = _steps(upper, run)
     lists, arrays = (np.asarray(series["losses"][name]) for name in ("lists", "arrays"))
-    upper.plot(steps, arrays, color=style.PALE_ORANGE, linewidth=7, label="from arrays")
+    # The pale line needs an edge to be visible on the background.
+    edge = [withStroke(linewidth=8.5, foreground=style.ORANGE)]
+    upper.plot(steps, arrays, color=style.PALE_ORANGE, linewidth=6, label="from arrays",
+               path_effects=edge)  # fmt: skip
     upper.plot(steps, lists, color=style.BLUE, linewidth=1.5, label="from lists")
     upper.legend(loc="upper right")
     upper.set_title("The losses for one seed, with x64 on")

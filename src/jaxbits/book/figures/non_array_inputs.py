@@ -65,7 +65,7 @@ def first_call_times() -> tuple[Figure, str]:
     powers = range(math.ceil(math.log10(low / 1.3)), math.floor(math.log10(high * 1.6)) + 1)
     axes.set_yticks([10**k for k in powers], [_seconds(10**k) for k in powers])
     axes.set_xticks([10, 100, 1000], ["10", "100", "1000"])
-    axes.set_xlabel(f"length of the list or array\n{measurements.machine(run)}", fontsize=9)
+    axes.set_xlabel(f"length of the list or array\n{measurements.machine(run)}", fontsize=10)
     axes.set_ylabel("time of the first call")
     axes.set_title("First call of a jitted sum of n numbers")
     return fig, (
@@ -92,7 +92,7 @@ def list_conversion_times() -> tuple[Figure, str]:
     axes.set_xlim(0, longest * 1.2)
     axes.grid(axis="y", visible=False)
     label = f"time in ms, everything already compiled\n{measurements.machine(run)}"
-    axes.set_xlabel(label, fontsize=9)
+    axes.set_xlabel(label, fontsize=10)
     axes.set_title("Time to convert a list to an array")
     return fig, "Bar chart of conversion times: " + "; ".join(reversed(said)) + "."
 

@@ -100,8 +100,8 @@ def traced_lines(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]
     columns = {name: 5.62 + 0.75 * n for n, name in enumerate(ran)}
     tones = [style.ORANGE if name.startswith("plain") else style.BLUE for name in ran]
     for (name, x), tone in zip(columns.items(), tones, strict=True):
-        axes.text(x, top + 0.45, name, fontsize=9, ha="center", va="center", color=tone)
-    axes.text(8.85, top + 0.45, "in the\njaxpr", fontsize=9, ha="center", va="center",
+        axes.text(x, top + 0.45, name, fontsize=10, ha="center", va="center", color=tone)
+    axes.text(8.85, top + 0.45, "in the\njaxpr", fontsize=10, ha="center", va="center",
               color=style.GREEN)  # fmt: skip
     said = []
     for n, text in enumerate(lines):
@@ -226,7 +226,7 @@ def captured_array_costs() -> tuple[Figure, str]:
     axes.set_yticks([100, 1000, 10000], ["100", "1 000", "10 000"])
     axes.set_xticks([100, 1000, 10000], ["100", "1 000", "10 000"])
     axes.minorticks_off()
-    axes.set_xlabel(f"numbers in the table\n{measurements.machine(run)}", fontsize=9)
+    axes.set_xlabel(f"numbers in the table\n{measurements.machine(run)}", fontsize=10)
     axes.set_ylabel("tracing and compiling, ms")
     axes.set_title("The time to compile with a captured table")
     return fig, (

@@ -33,7 +33,7 @@ def _draw_node(axes: Axes, node: Node, said: list[str]) -> None:
             child.key,
             ha="center",
             va="center",
-            fontsize=9.5,
+            fontsize=10,
             color=style.MUTED,
             zorder=2,
             bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 1},

@@ -106,14 +106,14 @@ def _windows(
             )
         )
         axes.text(
-            cell + 0.5, top - 0.4, "pad", ha="center", va="center", fontsize=9, color=style.MUTED
+            cell + 0.5, top - 0.4, "pad", ha="center", va="center", fontsize=10, color=style.MUTED
         )
     for number, cells in enumerate(reads):
         start = cells[-1] - KERNEL + 1 if number == 0 and first_is_short else cells[0]
         y = top - 1.3 - 0.55 * (number % 2)
         tone, edge = tones[number % 2], edges[number % 2]
         axes.add_patch(Rectangle((start, y - 0.2), KERNEL, 0.42, facecolor=tone, edgecolor=edge))
-        axes.text(start + 1.5, y, f"output {number}", ha="center", va="center", fontsize=9)
+        axes.text(start + 1.5, y, f"output {number}", ha="center", va="center", fontsize=10)
 
 
 @style.drawing

@@ -36,6 +36,8 @@ PALE_ORANGE = "#f9e3cc"
 PALE_GREEN = "#d8eedd"
 PALE_PURPLE = "#e9dff3"
 PALE_RED = "#f8dad7"
+SMALLEST = 10
+"""The smallest font size in points, which is 9 pixels on a phone (see _static/content.css)."""
 COLORS = (BLUE, ORANGE, GREEN, PURPLE, RED)
 PALE_COLORS = (PALE_BLUE, PALE_ORANGE, PALE_GREEN, PALE_PURPLE, PALE_RED)
 
@@ -109,7 +111,7 @@ def drawing(draw: Callable[P, tuple[Figure, str]]) -> Callable[P, Picture]:
 
     Raises:
         ValueError: If the alternative text is blank, or if the figure has a color that is not in
-            `DARK`.
+            `DARK` or text smaller than `SMALLEST`.
     """
 
     @functools.wraps(draw)
@@ -127,7 +129,7 @@ def figure(width: float, height: float) -> tuple[Figure, Axes]:
     """Return an empty figure and its axes.
 
     Args:
-        width: The width in inches, at most 6. A phone already shrinks a figure of that width to
+        width: The width in inches, at most 6. A phone shrinks a figure of that width to
             two-thirds of its size.
         height: The height in inches.
     """
@@ -171,8 +173,13 @@ def rounded_box(
 
 
 def _picture(fig: Figure, alt: str) -> Picture:
+    from matplotlib.text import Text
+
     if not alt.strip():
         raise ValueError("the alternative text of a figure must not be empty")
+    sizes = [float(text.get_fontsize()) for text in fig.findobj(Text) if text.get_text().strip()]
+    if sizes and min(sizes) < SMALLEST:
+        raise ValueError(f"text must have at least {SMALLEST} points, got {min(sizes):g}")
     out = io.StringIO()
     fig.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     svg = out.getvalue()

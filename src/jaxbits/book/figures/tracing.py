@@ -234,7 +234,7 @@ def call_timeline() -> tuple[Figure, str]:
     axes.set_ylim(0.005, 400)
     axes.set_xlabel(
         f"number of the call (length of its argument at the top)\n{measurements.machine(run)}",
-        fontsize=9,
+        fontsize=10,
     )
     axes.set_ylabel("time of the call, ms")
     axes.set_title("Each new length is traced and compiled once")
@@ -283,6 +283,6 @@ def eager_and_jit_times() -> tuple[Figure, str]:
     axes.set_xscale("log")
     axes.set_xlim(1, 40 * max(r["q3"] for r in run["results"].values()) / 4)
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel(f"µs per call, median and quartiles\n{measurements.machine(run)}", fontsize=9)
+    axes.set_xlabel(f"µs per call, median and quartiles\n{measurements.machine(run)}", fontsize=10)
     axes.set_title("mean((x + 2)² + 3) of 1000 floats")
     return fig, "Bars on a logarithmic axis: " + "; ".join(reversed(said)) + "."

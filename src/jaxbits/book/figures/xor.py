@@ -28,10 +28,10 @@ def _points(axes: Axes, data: Any, limit: int, size: float) -> None:
 
 @style.drawing
 def dataset_plot(data: Any) -> tuple[Figure, str]:
-    """Plot the first 200 points of a data set, with a color and a marker for each label.
+    """Plot the first 200 points of a dataset, with a color and a marker for each label.
 
     Args:
-        data: A data set such as `XorData(200, seed=42)`.
+        data: A dataset such as `XorData(200, seed=42)`.
     """
     fig, axes = style.figure(3.8, 2.6)
     _points(axes, data, 200, 22)
@@ -39,7 +39,7 @@ def dataset_plot(data: Any) -> tuple[Figure, str]:
     axes.set_xlabel("first input")
     axes.set_ylabel("second input")
     axes.set_title("XOR with noise")
-    axes.legend(loc="center", fontsize=9)
+    axes.legend(loc="center", fontsize=10)
     return fig, (
         "Four clouds of points at the corners of the unit square. The points at (0, 0) and (1, 1) "
         "have label 0, and those at (0, 1) and (1, 0) have label 1. No straight line separates the "
@@ -70,7 +70,7 @@ def learning_curves(histories: Mapping[str, npt.NDArray[np.float32]]) -> tuple[F
         axes.set_xlabel("epoch")
         axes.set_title(f"training {what}")
         axes.set_ylim(0, None)
-    axes.legend(fontsize=9, loc="lower right")
+    axes.legend(fontsize=10, loc="lower right")
     return fig, "Curves over the epochs: " + "; ".join(described) + "."
 
 
@@ -80,7 +80,7 @@ def decision_boundaries(states: Mapping[str, Any], data: Any) -> tuple[Figure, s
 
     Args:
         states: A dict that maps the title of each plot to a Flax train state.
-        data: The data set whose points appear on top.
+        data: The dataset whose points appear on top.
     """
     from matplotlib.figure import Figure
 
@@ -131,7 +131,7 @@ def step_costs() -> tuple[Figure, str]:
     """Plot the recorded times of several kinds of training steps, as medians with quartiles."""
     run = measurements.load("xor_training")
     parts = [part for part in _PARTS if part[0] in run["results"]]
-    fig, axes = style.figure(6, 4.9)
+    fig, axes = style.figure(6, 5.3)
     described = []
     for row, (name, tone) in enumerate(reversed(parts)):
         result = run["results"][name]
@@ -141,11 +141,11 @@ def step_costs() -> tuple[Figure, str]:
         axes.text(result["q3"] * 1.12, row, f"{result['median']:.0f}", va="center", fontsize=10)
         described.append(f"{name} {result['median']:.0f} µs")
     names = [name for name, _ in reversed(parts)]
-    axes.set_yticks(range(len(names)), [_wrapped(name) for name in names], fontsize=9)
+    axes.set_yticks(range(len(names)), [_wrapped(name) for name in names], fontsize=10)
     axes.set_xscale("log")
     axes.set_xlim(2, 4000)
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel(f"µs per step of 128 samples\n{measurements.machine(run)}", fontsize=9)
+    axes.set_xlabel(f"µs per step of 128 samples\n{measurements.machine(run)}", fontsize=10)
     axes.set_title("The time of one training step")
     return fig, "Bars on a logarithmic axis: " + "; ".join(reversed(described)) + "."
 

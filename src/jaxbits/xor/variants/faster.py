@@ -34,14 +34,14 @@ JAX deletes the old state, so copy the initial state if you need it again:
 
 
 class WholeBatches(Dataset):  # type: ignore[type-arg]
-    """A data set from which PyTorch's loader fetches whole batches.
+    """A dataset from which PyTorch's loader fetches whole batches.
 
-    The loader calls `__getitems__` if the data set has this method. Otherwise, it fetches the
-    samples one by one, and the collate function stacks them. With this small data set, that takes
+    The loader calls `__getitems__` if the dataset has this method. Otherwise, it fetches the
+    samples one by one, and the collate function stacks them. With this small dataset, that takes
     longer than a training step.
 
     Args:
-        data: The data set to index, which must accept an array of indices.
+        data: The dataset to index, which must accept an array of indices.
 
     >>> WholeBatches(XorData(200, seed=42)).__getitems__([3, 1, 2])[0].shape
     (3, 2)
@@ -121,7 +121,7 @@ def faster_loader(data: XorData, batch_size: int = 128, at_once: int = 32) -> Fa
     """Return a loader that yields the same batches as `train_loader`, but in less time.
 
     Args:
-        data: The data set to train on.
+        data: The dataset to train on.
         batch_size: The number of samples in a batch.
         at_once: The number of batches that PyTorch's loader fetches at a time.
 
@@ -147,12 +147,12 @@ def train_on_device(
 ) -> tuple[TrainState, npt.NDArray[np.float32]]:
     """Train in one compiled program, which scans over epochs and over the batches of each epoch.
 
-    The data are moved to the device once, and `shuffled` shuffles them there in each epoch. As in
-    `train_loader`, samples that do not fill the last batch are dropped.
+    This function moves the data to the device once, and `shuffled` shuffles it there in each
+    epoch. As in `train_loader`, samples that do not fill the last batch are dropped.
 
     Args:
         state: The state to start from. It is not changed.
-        data: The data set to train on.
+        data: The dataset to train on.
         epochs: The number of epochs. JAX compiles a new program for each new number.
         batch_size: The number of samples in a batch.
         seed: The seed for shuffling the samples.
