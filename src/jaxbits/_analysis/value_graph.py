@@ -114,15 +114,15 @@ class ValueGraph:
     def _add_equation(self, equation: Any, inputs: list[int], times: int) -> list[int]:
         name, params = equation.primitive.name, equation.params
         if name == "scan":
-            constants, carry = _jax_compat.scan_counts(equation)
-            first_x = constants + carry
+            count, carry = _jax_compat.scan_counts(equation)
+            first_x = count + carry
             body = params["jaxpr"]
             times *= int(params["length"])
             xs = self._new_values(body.jaxpr.invars[first_x:])
             self._move(equation, inputs[first_x:], xs, times)
-            state = self._add_carry(body.jaxpr.invars[constants:first_x])
-            self._move(equation, inputs[constants:first_x], state, times)
-            results = self._add_program(body, [*inputs[:constants], *state, *xs], times)
+            state = self._add_carry(body.jaxpr.invars[count:first_x])
+            self._move(equation, inputs[count:first_x], state, times)
+            results = self._add_program(body, [*inputs[:count], *state, *xs], times)
             self._move(equation, results[:carry], state, times)
             ys = self._new_values(equation.outvars[carry:])
             self._move(equation, results[carry:], ys, times)
@@ -140,9 +140,7 @@ class ValueGraph:
         if name == "cond":
             outputs = self._new_values(equation.outvars)
             for branch in params["branches"]:
-                self._move(
-                    equation, self._add_program(branch, inputs[1:], times), outputs, times
-                )
+                self._move(equation, self._add_program(branch, inputs[1:], times), outputs, times)
             return outputs
         called = jaxpr_utils.called_jaxpr(equation)
         if called is not None:

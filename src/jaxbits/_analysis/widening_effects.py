@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any, Literal
 
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr
 
-from jaxbits import _jax_compat
-from jaxbits._analysis.code_location import is_other_library, is_user_code
-from jaxbits._analysis.value_graph import MOVE, Step, ValueGraph
+from jaxbits._analysis.value_graph import Step, ValueGraph
+from jaxbits._analysis.widened_flow import PRODUCTS, WidenedFlow, float_dtype, is_float, size_of
 
 Effect = Literal["much", "little", "none"]
 """What a widening costs. It costs nothing if other values make the same results wide anyway."""
 
-_PRODUCTS = {"dot_general", "conv_general_dilated"}
-_RESHAPING = {"broadcast_in_dim", "reshape", "squeeze", "transpose", "expand_dims", MOVE}
 _MIN_SHARE = 0.05
 """The share of a program's products, or of its results, from which a widening costs much."""
-_MIN_PART = 0.1
-"""The share of a joined array from which its widened part costs much."""
 
 
 class WideningEffects:
@@ -46,12 +41,13 @@ class WideningEffects:
         self._is_own = [False] * len(graph.types)
         self._is_cast = [False] * len(graph.types)
         for value in (*graph.carries, *(graph.inputs[n] for n in data)):
-            self._is_own[value] = _is_float(graph.types[value])
+            self._is_own[value] = is_float(graph.types[value])
         while self._spread_marks():
             pass
         self._cost_of_products = sum(map(self._cost, graph.steps))
         results = [graph.types[value] for value in graph.outputs]
-        self._size_of_results = sum(_size(aval) for aval in results if _is_float(aval))
+        self._largest = max(map(size_of, filter(is_float, graph.types)), default=0)
+        self._size_of_results = sum(size_of(aval) for aval in results if is_float(aval))
 
     def of(self, equation: Any) -> Effect:
         """Return the effect of a widening.
@@ -68,9 +64,9 @@ class WideningEffects:
         for step in self._graph.steps:
             for value in step.outputs:
                 aval = self._graph.types[value]
-                if not _is_float(aval):
+                if not is_float(aval):
                     continue
-                same = [i for i in step.inputs if _dtype(self._graph.types[i]) == aval.dtype]
+                same = [i for i in step.inputs if float_dtype(self._graph.types[i]) == aval.dtype]
                 is_cast = any(self._is_cast[i] for i in same) or self._is_cast_in_code(step)
                 is_own = is_cast or any(self._is_own[i] for i in same)
                 for marks, is_marked in ((self._is_cast, is_cast), (self._is_own, is_own)):
@@ -83,137 +79,71 @@ class WideningEffects:
         if step.name != "convert_element_type" or id(step.equation) in self._widenings:
             return False
         old, new = (self._graph.types[value] for value in (step.inputs[0], step.outputs[0]))
-        return _is_float(old) and old.dtype.itemsize < new.dtype.itemsize
+        return is_float(old) and old.dtype.itemsize < new.dtype.itemsize
 
     def _cost(self, step: Step) -> float:
         """Return how many multiplications a product needs, or 0 for any other step."""
-        if step.name not in _PRODUCTS:
+        if step.name not in PRODUCTS:
             return 0.0
         left, right = (self._graph.types[value] for value in step.inputs[:2])
-        out = _size(self._graph.types[step.outputs[0]])
+        out = size_of(self._graph.types[step.outputs[0]])
         if step.name == "dot_general":
             contracted = step.equation.params["dimension_numbers"][0][0]
-            return step.times * out * math.prod(left.shape[axis] for axis in contracted)
+            return float(step.times * out * math.prod(left.shape[axis] for axis in contracted))
         channels = step.equation.params["dimension_numbers"].rhs_spec[0]
-        return step.times * out * _size(right) / max(1, right.shape[channels])
+        return float(step.times * out * size_of(right) / max(1, right.shape[channels]))
 
     def _effect(self, step: Step) -> Effect:
         graph = self._graph
-        flow = _Flow(graph, self._is_own, self._is_cast, step)
+        narrow = size_of(graph.types[step.inputs[0]])
+        is_due_to_scalar = self._is_due_to_scalar(step)
+        is_part = step.times > 1 and is_due_to_scalar
+        if step.name not in PRODUCTS and narrow == 1 and not is_part:
+            return "none"  # The other operand alone makes the result wide.
+        is_own = list(self._is_own)
+        for value in _ancestors(graph, step.inputs[0]):
+            # A narrow value may be an update of the very value that it is added to. For example,
+            # a network receives a state in a narrow dtype and returns a change of it.
+            is_own[value] |= size_of(graph.types[value]) > 1
+        flow = WidenedFlow(graph, is_own, self._is_cast, step)
         products = sum(self._cost(product) for product in flow.products)
         if products and products >= _MIN_SHARE * self._cost_of_products:
             return "much"
-        narrow = _size(graph.types[step.inputs[0]])
-        is_double = step.outputs and _dtype(graph.types[step.outputs[0]]) == jnp.float64
-        kept = [_size(graph.types[value]) for value in flow.kept]
+        kept = [size_of(graph.types[value]) for value in flow.kept]
         large = [size for size in kept if size > 1 and size >= narrow]
-        stored = sum(_size(graph.types[v]) for v in flow.kept & set(graph.outputs))
+        stored = sum(size_of(graph.types[v]) for v in flow.kept & set(graph.outputs))
         is_large = bool(large) and (
             stored >= _MIN_SHARE * self._size_of_results or bool(flow.kept - set(graph.outputs))
         )
         # Doubles are slow on accelerators, even if only a scalar remains of them.
+        is_double = step.outputs and float_dtype(graph.types[step.outputs[0]]) == jnp.float64
         is_large |= bool(is_double and kept and max(narrow, flow.largest) > 1)
-        if is_large and not self._belongs_to_state(step):
+        # A Python number would have had the same effect as a scalar constant, so nobody wants that.
+        is_large |= is_due_to_scalar and narrow >= _MIN_SHARE * self._largest
+        if is_large:
             return "much"
         is_little = flow.largest > 1 and (flow.products or flow.is_used)
         return "little" if is_little else "none"
 
-    def _belongs_to_state(self, step: Step) -> bool:
-        """Return whether a narrow value is an update of the very value that it is added to.
-
-        For example, a network receives a state in a narrow dtype and returns a change of it.
-        """
+    def _is_due_to_scalar(self, step: Step) -> bool:
+        """Return whether a value is widened because it meets a constant that is a scalar."""
         graph = self._graph
-        partners = {
+        if step.name in PRODUCTS:
+            return False
+        others = {
             value
             for number in graph.users[step.outputs[0]]
             for value in graph.steps[number].inputs
-            if value != step.outputs[0] and _size(graph.types[value]) > 1
+            if value != step.outputs[0] and float_dtype(graph.types[value])
         }
-        return bool(partners) and not partners.isdisjoint(_ancestors(graph, step.inputs[0]))
+        return bool(others) and all(map(self._is_constant_scalar, others))
 
-
-class _Flow:
-    """Where a widened value goes.
-
-    Attributes:
-        products: The products that are computed in the wide dtype because of it.
-        kept: The values in the wide dtype that are results or that a library narrows.
-        largest: The size of the largest value that is wide because of it.
-        is_used: Whether any step uses it that would not have a wide result anyway.
-    """
-
-    def __init__(
-        self, graph: ValueGraph, is_own: list[bool], is_cast: list[bool], start: Step
-    ) -> None:
-        self.products: list[Step] = []
-        self.kept: set[int] = set()
-        self.is_used = False
-        self._graph, self._is_own, self._is_cast = graph, is_own, is_cast
-        self._dtype = graph.types[start.outputs[0]].dtype
-        self._direct: set[int] = set()
-        self._reached = set()
-        if start.name in _PRODUCTS:
-            if not any(is_cast[value] for value in start.inputs):
-                self.products.append(start)
-            self._reached.update(start.outputs)
-        else:
-            self._direct.update(start.outputs)
-            self._reached.update(start.outputs)
-        self._follow()
-        sizes = (_size(graph.types[value]) for value in self._reached)
-        self.largest = max(sizes, default=0)
-
-    def _follow(self) -> None:
-        waiting, seen = list(self._reached), set[int]()
-        while waiting:
-            value = waiting.pop()
-            if value in self._graph.outputs:
-                self.kept.add(value)
-            for number in self._graph.users[value]:
-                if number in seen:
-                    continue
-                step = self._graph.steps[number]
-                if step.name not in _PRODUCTS and step.name != "concatenate":
-                    seen.add(number)
-                for output in self._wide_outputs(step, value):
-                    if output not in self._reached:
-                        self._reached.add(output)
-                        waiting.append(output)
-
-    def _wide_outputs(self, step: Step, value: int) -> Iterator[int]:
-        """Yield the outputs of a step that are wide because of a value, and record its effects."""
-        types = self._graph.types
-        if step.name == "convert_element_type":
-            if types[step.outputs[0]].dtype.itemsize < self._dtype.itemsize:
-                self.is_used = True
-                if _is_in_library(step.equation):
-                    self.kept.add(value)
-                return
-        others = [other for other in step.inputs if other not in self._reached]
-        if step.name in _PRODUCTS:
-            if self._is_widened_product(step, value, others) and step not in self.products:
-                self.products.append(step)
-        elif step.name == "concatenate":
-            part = sum(_size(types[i]) for i in step.inputs if i in self._reached)
-            if part < _MIN_PART * _size(types[step.outputs[0]]):
-                self.is_used = True
-                return
-        if any(self._is_own[other] and _dtype(types[other]) == self._dtype for other in others):
-            return
-        self.is_used |= step.name != MOVE
-        for output in step.outputs:
-            if _dtype(types[output]) == self._dtype:
-                yield output
-                if step.name in _RESHAPING and value in self._direct:
-                    self._direct.add(output)
-
-    def _is_widened_product(self, step: Step, value: int, others: list[int]) -> bool:
-        """Return whether a product is in the wide dtype although an operand was narrow."""
-        narrow = {dtype for other in others if (dtype := _dtype(self._graph.types[other]))}
-        if any(dtype.itemsize < self._dtype.itemsize for dtype in narrow):
-            return True
-        return value in self._direct and not any(self._is_cast[other] for other in others)
+    def _is_constant_scalar(self, value: int) -> bool:
+        graph = self._graph
+        sources = _ancestors(graph, value)
+        return not sources & {*graph.inputs, *graph.carries} and all(
+            size_of(graph.types[source]) == 1 for source in sources - {value}
+        )
 
 
 def _ancestors(graph: ValueGraph, value: int) -> set[int]:
@@ -224,27 +154,3 @@ def _ancestors(graph: ValueGraph, value: int) -> set[int]:
             found |= new
             waiting += new
     return found
-
-
-def _is_in_library(equation: Any) -> bool:
-    """Return whether a library other than JAX contains an equation."""
-    for _, file, _ in _jax_compat.frames(equation):
-        if is_user_code(file):
-            return False
-        if is_other_library(file):
-            return True
-    return False
-
-
-def _dtype(aval: Any) -> Any:
-    """Return the dtype of a value if it is a float, or None."""
-    return aval.dtype if _is_float(aval) else None
-
-
-def _is_float(aval: Any) -> bool:
-    dtype = getattr(aval, "dtype", None)
-    return dtype is not None and bool(jnp.issubdtype(dtype, jnp.floating))
-
-
-def _size(aval: Any) -> int:
-    return math.prod(getattr(aval, "shape", ()))

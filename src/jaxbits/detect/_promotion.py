@@ -25,9 +25,9 @@ from jaxbits._analysis.dtype_conversions import (
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.inner_limits import LIMITS
+from jaxbits._analysis.wide_inputs import state_inputs
 from jaxbits._analysis.widened_values import find_consequences
 from jaxbits._analysis.widening_effects import WideningEffects
-from jaxbits._analysis.wide_inputs import chosen_inputs
 
 # Most of these functions are in
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/reductions.py
@@ -105,12 +105,12 @@ def _weigh(
     floats = {id(equation) for equation, _ in judged if _widens_float(equation)}
     if not floats:
         return judged
-    effects = WideningEffects(program, widenings, chosen_inputs(target))
+    effects = WideningEffects(program, widenings, state_inputs(target))
     weighed = []
     for equation, finding in judged:
         effect = effects.of(equation) if id(equation) in floats else "much"
         if effect == "little":
-            message = f"{finding.message}, but not for long"
+            message = f"{finding.message}, without a lasting effect"
             finding = replace(finding, severity="note", message=message, fix="none needed")
         if effect != "none":
             weighed.append((equation, finding))
