@@ -97,8 +97,7 @@ class WideningEffects:
         graph = self._graph
         narrow = size_of(graph.types[step.inputs[0]])
         is_due_to_scalar = self._is_due_to_scalar(step)
-        is_part = step.times > 1 and is_due_to_scalar
-        if step.name not in PRODUCTS and narrow == 1 and not is_part:
+        if step.name not in PRODUCTS and narrow == 1 and not is_due_to_scalar:
             return "none"  # The other operand alone makes the result wide.
         is_own = list(self._is_own)
         for value in _ancestors(graph, step.inputs[0]):
@@ -119,7 +118,7 @@ class WideningEffects:
         is_double = step.outputs and float_dtype(graph.types[step.outputs[0]]) == jnp.float64
         is_large |= bool(is_double and kept and max(narrow, flow.largest) > 1)
         # A Python number would have had the same effect as a scalar constant, so nobody wants that.
-        is_large |= is_due_to_scalar and narrow >= _MIN_SHARE * self._largest
+        is_large |= is_due_to_scalar and narrow >= max(2, _MIN_SHARE * self._largest)
         if is_large:
             return "much"
         is_little = flow.largest > 1 and (flow.products or flow.is_used)

@@ -283,3 +283,85 @@ class State(NamedTuple):
 @case("promotion", True, State(BW, jnp.float32(0.5)), B)
 def learned_scale_in_float32(params, x):
     return (x @ params.w) * params.scale
+
+
+# ------------------------------------------------------------ narrow scalars and wide arrays
+HALF = jnp.float16(0.5)
+
+
+@case("promotion", False, jnp.float32(3), X)
+def periodic_difference(side, difference):
+    return jnp.mod(difference + side * HALF, side) - HALF * side
+
+
+@case("promotion", False, X, X)
+def momentum_step(momentum, force, step_size=jnp.float16(0.01)):
+    return momentum + step_size * force
+
+
+@case("promotion", False, X)
+def momentum_loop(momentum):
+    return lax.fori_loop(0, 3, lambda i, p: p - HALF * jnp.sin(p), momentum)
+
+
+@case("promotion", True, jnp.ones(8, jnp.bfloat16))
+def scales_each_element_in_a_loop(xs):
+    return lax.map(lambda x: x * np.float32(0.1), xs)
+
+
+# ------------------------------------------------------------ updates with `.at`
+THIRDS = jnp.arange(1.0, 5.0) / 3
+
+
+@case("cast", True, jnp.zeros(4, jnp.bfloat16), THIRDS)
+def cache_in_bfloat16(cache, keys):
+    return cache.at[:2].set(keys[:2])
+
+
+@case("cast", True, jnp.zeros(4, jnp.float16), THIRDS)
+@jax.jit
+def sums_in_float16(total, values):
+    return total.at[jnp.array([0, 1, 1, 3])].add(values)
+
+
+@case("cast", True, jnp.zeros(4, jnp.float16), 1e5 * THIRDS)
+def update_that_is_out_of_range(total, values):
+    return total.at[:].set(values)
+
+
+@case("cast", False, jnp.zeros(4, jnp.bfloat16), THIRDS)
+def cache_with_a_cast(cache, keys):
+    return cache.at[:2].set(keys[:2].astype(cache.dtype))
+
+
+@case("cast", False, jnp.zeros(4, jnp.bfloat16), jnp.arange(4.0))
+def cache_of_small_integers(cache, keys):
+    return cache.at[:2].set(keys[:2]).at[2].set(0.1).at[3].add(1 / 3)
+
+
+@case("cast", False, THIRDS.astype(jnp.bfloat16), THIRDS)
+@functools.partial(jax.grad, argnums=(0, 1))
+def gradient_of_an_update_in_float32(values, total):
+    return jnp.sum(total.at[:2].multiply(values[:2]) ** 2) / 7
+
+
+# ------------------------------------------------------------ complex numbers
+PHASE = jnp.linspace(0.1, 1.0, 8)
+
+
+def intensity(phase, amplitude):
+    wave = amplitude * jnp.exp(1j * phase)
+    return jnp.mean(jnp.abs(jnp.fft.fft(wave)) ** 2 * jnp.arange(8))
+
+
+add("cast", False, jax.grad(intensity), PHASE, jnp.ones(8))
+add("cast", False, jax.jit(jax.value_and_grad(jax.jit(intensity), (0, 1))), PHASE, jnp.ones(8))
+add("cast", False, jax.hessian(intensity), PHASE, jnp.ones(8))
+add("cast", False, lambda phase: jnp.fft.ifft(jnp.fft.fft(phase)).real, PHASE)
+add("cast", True, lambda phase: jnp.exp(1j * phase).astype(F), PHASE)
+
+
+@case("cast", True, PHASE)
+@jax.value_and_grad
+def real_part_by_a_cast(phase):
+    return jnp.sum(jnp.exp(1j * phase).astype(F) * jnp.arange(8))
