@@ -63,6 +63,7 @@ class ValueGraph:
         self.users: list[list[int]] = []
         self.producers: list[list[int]] = []
         self.carries: set[int] = set()
+        self._steps_of: dict[int, list[int]] = {}
         self.inputs = self._new_values(program.jaxpr.invars)
         self.outputs = self._add_program(program, self.inputs, 1)
 
@@ -72,7 +73,7 @@ class ValueGraph:
         Args:
             equation: The equation, which is not a call, a loop, or a branch.
         """
-        return (step for step in self.steps if step.equation is equation and step.name != MOVE)
+        yield from (self.steps[number] for number in self._steps_of.get(id(equation), ()))
 
     def _new_values(self, variables: Sequence[Any]) -> list[int]:
         first = len(self.types)
@@ -88,6 +89,8 @@ class ValueGraph:
         if number >= _MAX_STEPS:
             raise TooLarge(f"the program has more than {_MAX_STEPS} equations")
         self.steps.append(Step(name, equation, inputs, outputs, times))
+        if name != MOVE:
+            self._steps_of.setdefault(id(equation), []).append(number)
         for value in inputs:
             self.users[value].append(number)
         for value in outputs:

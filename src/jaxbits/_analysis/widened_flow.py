@@ -35,16 +35,14 @@ class WidenedFlow:
         self.kept: set[int] = set()
         self.is_used = False
         self._graph, self._is_own, self._is_cast = graph, is_own, is_cast
+        self._narrow = start.inputs[0]
         self._dtype = graph.types[start.outputs[0]].dtype
         self._direct: set[int] = set()
-        self._reached = set()
-        if start.name in PRODUCTS:
-            if not any(is_cast[value] for value in start.inputs):
-                self.products.append(start)
-            self._reached.update(start.outputs)
-        else:
+        self._reached = set(start.outputs)
+        if start.name not in PRODUCTS:
             self._direct.update(start.outputs)
-            self._reached.update(start.outputs)
+        elif not any(is_cast[value] for value in start.inputs):
+            self.products.append(start)
         self._follow()
         sizes = (size_of(graph.types[value]) for value in self._reached)
         self.largest = max(sizes, default=0)
@@ -85,9 +83,8 @@ class WidenedFlow:
             if part < _MIN_PART * size_of(types[step.outputs[0]]):
                 self.is_used = True
                 return
-        if any(
-            self._is_own[other] and float_dtype(types[other]) == self._dtype for other in others
-        ):
+        wide = [other for other in others if float_dtype(types[other]) == self._dtype]
+        if any(self._is_own[other] or self._is_origin(other) for other in wide):
             return
         self.is_used |= step.name != MOVE
         for output in step.outputs:
@@ -95,6 +92,24 @@ class WidenedFlow:
                 yield output
                 if step.name in _RESHAPING and value in self._direct:
                     self._direct.add(output)
+
+    def _is_origin(self, value: int) -> bool:
+        """Return whether the narrow value is an update of the very value that it is added to.
+
+        For example, a network receives a state in a narrow dtype and returns a change of it.
+        """
+        graph = self._graph
+        if size_of(graph.types[value]) == 1:
+            return False
+        found, waiting = {self._narrow}, [self._narrow]
+        while waiting:
+            for number in graph.producers[waiting.pop()]:
+                # A value has a smaller number than what is computed from it, except in a loop,
+                # whose carry counts as wide on its own anyway.
+                new = {i for i in graph.steps[number].inputs if i >= value} - found
+                found |= new
+                waiting += new
+        return value in found
 
     def _is_widened_product(self, step: Step, value: int, others: list[int]) -> bool:
         """Return whether a product is in the wide dtype although an operand was narrow."""

@@ -42,6 +42,7 @@ class WideningEffects:
         self._is_cast = [False] * len(graph.types)
         for value in (*graph.carries, *(graph.inputs[n] for n in data)):
             self._is_own[value] = is_float(graph.types[value])
+        self._data = {*graph.inputs, *graph.carries}
         while self._spread_marks():
             pass
         self._cost_of_products = sum(map(self._cost, graph.steps))
@@ -50,12 +51,14 @@ class WideningEffects:
         self._size_of_results = sum(size_of(aval) for aval in results if is_float(aval))
 
     def of(self, equation: Any) -> Effect:
-        """Return the effect of a widening.
+        """Return the effect of a widening, which counts as much if it cannot be determined.
 
         Args:
             equation: The equation, which is a conversion or a product of operands of two dtypes.
         """
         effects = {self._effect(step) for step in self._graph.steps_of(equation)}
+        if not effects:  # It is inside a primitive with a program of its own, such as a solver.
+            return "much"
         return next((effect for effect in ("much", "little") if effect in effects), "none")
 
     def _spread_marks(self) -> bool:
@@ -99,12 +102,7 @@ class WideningEffects:
         is_due_to_scalar = self._is_due_to_scalar(step)
         if step.name not in PRODUCTS and narrow == 1 and not is_due_to_scalar:
             return "none"  # The other operand alone makes the result wide.
-        is_own = list(self._is_own)
-        for value in _ancestors(graph, step.inputs[0]):
-            # A narrow value may be an update of the very value that it is added to. For example,
-            # a network receives a state in a narrow dtype and returns a change of it.
-            is_own[value] |= size_of(graph.types[value]) > 1
-        flow = WidenedFlow(graph, is_own, self._is_cast, step)
+        flow = WidenedFlow(graph, self._is_own, self._is_cast, step)
         products = sum(self._cost(product) for product in flow.products)
         if products and products >= _MIN_SHARE * self._cost_of_products:
             return "much"
@@ -139,17 +137,14 @@ class WideningEffects:
 
     def _is_constant_scalar(self, value: int) -> bool:
         graph = self._graph
-        sources = _ancestors(graph, value)
-        return not sources & {*graph.inputs, *graph.carries} and all(
-            size_of(graph.types[source]) == 1 for source in sources - {value}
-        )
-
-
-def _ancestors(graph: ValueGraph, value: int) -> set[int]:
-    found, waiting = {value}, [value]
-    while waiting:
-        for number in graph.producers[waiting.pop()]:
-            new = set(graph.steps[number].inputs) - found
-            found |= new
-            waiting += new
-    return found
+        found, waiting = {value}, [value]
+        while waiting:
+            source = waiting.pop()
+            is_data = source in self._data
+            if is_data or (source != value and size_of(graph.types[source]) != 1):
+                return False
+            for number in graph.producers[source]:
+                new = set(graph.steps[number].inputs) - found
+                found |= new
+                waiting += new
+        return True
