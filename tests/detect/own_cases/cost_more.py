@@ -1084,3 +1084,17 @@ MANY_ROWS = jnp.zeros((64, 64), jnp.int32)
 add("donation", False, donates_everything, jnp.ones((64, 64)), ROWS + 1, jax.random.key(1))
 add("donation", True, donates_everything, jnp.ones((64, 64)), MANY_ROWS + 1, jax.random.key(1))
 add("donation", True, donates_everything, jnp.ones((4, 2)), ROWS.ravel()[:3], jax.random.key(1))
+
+
+# ------------------------------------------------------------ loops that map a tree of parameters
+MANY = {f"w{i}": jnp.ones(3) for i in range(20)}
+
+
+def _decay(params, x, steps):
+    for _ in range(steps):
+        params = jax.tree.map(lambda p: 0.9 * p + 0.1 * x, params)
+    return params
+
+
+add("unrolled", False, lambda params, x: _decay(params, x, 8), MANY, 1.0)
+add("unrolled", True, lambda params, x: _decay(params, x, 30), MANY, 1.0)
