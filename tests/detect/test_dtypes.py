@@ -97,3 +97,47 @@ def test_promotion_leaves_out_what_another_widening_causes(function, lines):
     first = function.__code__.co_firstlineno
     found = detect.promotion(function, jnp.ones(4, jnp.bfloat16))
     assert [finding.place.line - first for finding in found] == lines
+
+
+def test_promotion_sees_widenings_inside_a_solver():
+    def solve(b):
+        return jax.lax.custom_linear_solve(
+            lambda v: v * np.float32(2), b, lambda _, b: b.astype(jnp.float32)
+        )
+
+    assert detect.promotion(solve, jnp.ones(4, jnp.bfloat16))[0].severity == "warning"
+
+
+def test_promotion_sees_widenings_inside_shard_map():
+    mesh = jax.sharding.Mesh(jax.devices()[:1], "d")
+    spec = jax.sharding.PartitionSpec("d")
+    mapped = jax.shard_map(lambda x: x * np.float32(2), mesh=mesh, in_specs=spec, out_specs=spec)
+    assert detect.promotion(mapped, jnp.ones(4, jnp.bfloat16))[0].severity == "warning"
+
+
+def periodic_difference(difference, side):
+    half = jnp.float32(0.5)
+    return jnp.mod(difference + side * half, side) - half * side
+
+
+def test_promotion_accepts_float32_scalars_in_a_float64_program():
+    with _jax_compat.x64_on():
+        assert not detect.promotion(periodic_difference, jnp.ones(8), jnp.float64(3))
+
+
+def test_promotion_reports_a_float32_array_in_a_float64_program():
+    with _jax_compat.x64_on():
+        found = detect.promotion(lambda x: x * np.float64(2), jnp.ones(8, jnp.float32))
+    assert [finding.severity for finding in found] == ["warning"]
+
+
+def test_cast_names_the_line_of_an_update_that_rounds():
+    def store(cache, values):
+        cache = cache * 2
+        return cache.at[:2].set(values)
+
+    with _jax_compat.x64_on():
+        found = detect.cast(store, jnp.zeros(4, jnp.float32), jnp.array([1 / 3, 0.5]))
+    assert [finding.severity for finding in found] == ["warning"]
+    assert found[0].evidence == "1 value, 0.333333"
+    assert found[0].place.line == store.__code__.co_firstlineno + 2

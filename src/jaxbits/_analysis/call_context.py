@@ -64,6 +64,11 @@ class CallContext:
             inner_to_outer = inner_to_outer[len(self.callers) - self.visible :]
         return next((found for e in inner_to_outer if (found := location_of(e))), None)
 
+    def is_transposed(self, equation: Any) -> bool:
+        """Return whether an equation belongs to the backward pass of a gradient."""
+        stacks = (_jax_compat.name_stack(e) for e in (equation, *self.callers))
+        return any("transpose(" in stack for stack in stacks)
+
     def library_entry(self, equation: Any) -> str | None:
         """Return the name of the library function that user code called, if there is one."""
         return self.library[0] if self.library else self.outer_call(equation)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from types import CodeType, TracebackType
 from typing import Any
 
+import jax
+
 from jaxbits import _jax_compat
 from jaxbits._analysis import notebook_cells
 
@@ -19,6 +21,7 @@ _paths = sysconfig.get_paths()
 _LIBRARY_FOLDERS = tuple(
     {os.path.realpath(_paths[key]) + os.sep for key in ("purelib", "platlib", "stdlib")}
 )
+_JAX_FOLDER = os.path.dirname(os.path.realpath(jax.__file__)) + os.sep
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 # The rest of the package (`optim`, `xor`) counts as user code when it runs from a source checkout,
 # because the book audits it. The programs in `book` always count, so that the claims about them
@@ -55,6 +58,13 @@ def is_user_code(file: str) -> bool:
 def is_detector_code(file: str) -> bool:
     """Return whether a file belongs to the detectors, their analysis, or the audit."""
     return os.path.realpath(file).startswith(_OWN_FILES)
+
+
+@functools.lru_cache(maxsize=8192)
+def is_other_library(file: str) -> bool:
+    """Return whether a file belongs to an installed library other than JAX."""
+    installed = not _INSTALLED.isdisjoint(file.split(os.sep))
+    return installed and not os.path.realpath(file).startswith(_JAX_FOLDER)
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,12 @@ def _selects(equation: Any, context: CallContext) -> bool:
         return False
     if context.library and unqualified_name(context.library[0]) not in _VISIBLE_FUNCTIONS:
         return False
+    old, new = _dtypes(equation)
+    is_narrowed_update = jnp.issubdtype(new, jnp.floating) and _is_at_update(equation)
+    # The transpose of a cast converts a gradient back to the old dtype, and nothing is lost.
+    is_undone = loss == "complex" or (is_narrowed_update and jnp.issubdtype(old, jnp.floating))
+    if is_undone and context.is_transposed(equation):
+        return False
     entry = context.library_entry(equation)
     # Many conversions inside library functions lose digits, so only explicit conversions count.
     return loss != "fine" or entry is None or unqualified_name(entry) in _EXPLICIT_FUNCTIONS
@@ -83,7 +89,10 @@ def _measure(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> Measur
         return Measurement(x.imag != 0, jnp.abs(x.imag))
     if jnp.issubdtype(out.dtype, jnp.floating):
         if jnp.issubdtype(x.dtype, jnp.floating):
-            return Measurement(jnp.isfinite(x) & ~jnp.isfinite(out), x)
+            bad = jnp.isfinite(x) & ~jnp.isfinite(out)
+            if _is_at_update(equation):
+                bad |= jnp.isfinite(x) & (out.astype(x.dtype) != x)
+            return Measurement(bad, x)
         return Measurement(out.astype(x.dtype) != x, x)
     limits = _iinfo(out.dtype)
     if jnp.issubdtype(x.dtype, jnp.floating):
@@ -124,7 +133,8 @@ def cast(target: FunctionUnderTest) -> Iterator[Finding]:
     inside loops and branches. It looks for floats outside an integer's range, NaNs that become
     integers, integers outside the range of a narrower dtype, and negative numbers that become
     unsigned. It also looks for floats outside the range of a half-precision dtype, and for integers
-    that are too large to be exact as floats. If the bad values are masked afterward, the finding is
+    that are too large to be exact as floats. It reports floats that an update with `.at` rounds to
+    the dtype of the array. If the bad values are masked afterward, the finding is
     only a note. The detector assumes that you intend to drop fractions with `astype`. It cannot see
     values that do not occur with these arguments. `jax_numpy_dtype_promotion="strict"` comes
     closest, but it looks at dtypes instead of values and accepts every `astype`.
@@ -160,10 +170,16 @@ def _finding(site: Site, is_masked: bool) -> Finding:
         return Finding("warning", message, evidence, fix, site.location, catalogue_id)
     if _possible_loss(site.equation) == "complex":
         fix = "say what you mean: `x.real` or `jnp.abs(x)`"
-        return Finding(
-            "warning", f"{conversion}: imaginary parts are dropped", evidence, fix, site.location
-        )
-    if _is_at_update(site.equation) and jnp.issubdtype(old, jnp.floating):
+        message, catalogue_id = f"{conversion}: imaginary parts are dropped", "cast-stops-or-wraps"
+        return Finding("warning", message, evidence, fix, site.location, catalogue_id)
+    is_update = _is_at_update(site.equation)
+    if is_update and jnp.issubdtype(new, jnp.floating):
+        if max(-site.low, site.high) <= float(_finfo(new).max):
+            message = f"{conversion}, in an update with `.at`: values are rounded"
+            fix = "give both arrays one dtype, or cast on purpose: `x.at[i].set(v.astype(x.dtype))`"
+            catalogue_id = "float-into-int-update"
+            return Finding("warning", message, evidence, fix, site.location, catalogue_id)
+    elif is_update and jnp.issubdtype(old, jnp.floating):
         message = f"{conversion}, in an update with `.at`: values that do not fit"
         fix, catalogue_id = (
             "update a float array, or round the values first",

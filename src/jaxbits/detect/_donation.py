@@ -20,6 +20,8 @@ from jaxbits._analysis.eager_run import EagerRun
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 
+_MAX_LEFT_OVER = 0.1
+"""The share of the donated memory up to which donating arrays without an effect is only a note."""
 _FIX = "use what the function returns, pass a copy, or do not donate"
 
 
@@ -30,10 +32,11 @@ def donation(target: FunctionUnderTest) -> Iterator[Finding]:
     If the function donates arrays, the detector runs it once and records the donations instead of
     carrying them out. An array that is read, passed, returned, or stored after its donation is an
     error, even if the platform would have ignored the donation. For a jitted function, the detector
-    examines the program. It reports donated inputs that match no output in shape and dtype, and any
-    array that is passed for two inputs. It cannot see a donation inside another trace, where it has
-    no effect. The warning "Some donated buffers were not usable" and the error about a deleted
-    array come closest.
+    examines the program. It reports donated inputs that match no output in shape and dtype, with a
+    note if they are small compared with the other donated inputs. It also reports any array that
+    is passed for two inputs. It cannot see a donation inside another trace, where it has no effect.
+    The warning "Some donated buffers were not usable" and the error about a deleted array come
+    closest.
 
     >>> import jax, jax.numpy as jnp
     >>> from jaxbits import detect
@@ -136,17 +139,20 @@ def _unusable(
     outputs = Counter(_memory_key(v.aval) for v in jaxpr.outvars)
     used = {v for e in jaxpr.eqns for v in e.invars if not isinstance(v, Literal)}
     used |= {v for v in jaxpr.outvars if not isinstance(v, Literal)}
-    unmatched = []
+    unmatched, size, size_unmatched = [], 0, 0
     for variable, is_donated in zip(jaxpr.invars, donated, strict=False):
         if is_donated and variable in used:
             key = _memory_key(variable.aval)
+            bytes_ = variable.aval.size * variable.aval.dtype.itemsize
+            size += bytes_
             if outputs[key] > 0:
                 outputs[key] -= 1
             else:
                 unmatched.append(_describe_type(variable.aval))
+                size_unmatched += bytes_
     if unmatched:
         yield Finding(
-            "warning",
+            "note" if size_unmatched <= _MAX_LEFT_OVER * size else "warning",
             "donating an array has no effect, because no output can reuse its memory",
             f"{name or 'the function'} donates {', '.join(unmatched[:3])}"
             + (f" and {len(unmatched) - 3} more" if len(unmatched) > 3 else ""),

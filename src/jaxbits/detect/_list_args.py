@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
+from jax.tree_util import DictKey, SequenceKey
 
 from jaxbits._analysis import jaxpr_utils
 from jaxbits._analysis.code_location import CodeLocation, location_of
@@ -20,6 +21,7 @@ from jaxbits._analysis.python_state.iterators import is_iterator
 _JOINS = ("concatenate", "stack")
 # The primitives that change the shape or the dtype of an array, but not what it consists of.
 _RESHAPES = {"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "transpose", "copy"}
+_CONTAINER_KEYS = (SequenceKey, DictKey)
 _MAX_IN_LIST, _MAX_IN_ARGUMENT, _MAX_PIECES = 16, 32, 64
 
 
@@ -40,10 +42,9 @@ def list_args(target: FunctionUnderTest) -> Iterator[Finding]:
     >>> detect.list_args(lambda xs: xs.sum(), jnp.arange(100))
     []
     """
-    arguments = {**{f"args[{i}]": a for i, a in enumerate(target.args)}, **target.kwargs}
-    for name, argument in arguments.items():
-        longest = max(_list_lengths(argument), default=0)
-        total = sum(map(_is_number, jax.tree.leaves(argument, is_leaf=is_iterator)))
+    for name, is_input, argument in _arguments(target):
+        lengths, total = _count_numbers(argument, is_input)
+        longest = max(lengths, default=0)
         is_single = _is_number(argument)
         if not is_single and (longest >= _MAX_IN_LIST or total >= _MAX_IN_ARGUMENT):
             yield Finding(
@@ -128,11 +129,35 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (jax.Array, np.ndarray)) and value.ndim == 0
 
 
-def _list_lengths(tree: Any) -> Iterator[int]:
-    """Yield how many numbers each list or tuple in a tree contains."""
-    children = tree.values() if isinstance(tree, dict) else tree
-    if isinstance(tree, (list, tuple, dict)):
-        if not isinstance(tree, dict):
-            yield sum(map(_is_number, tree))
-        for child in children:
-            yield from _list_lengths(child)
+def _arguments(target: FunctionUnderTest) -> Iterator[tuple[str, list[bool], Any]]:
+    """Yield the name of each argument, whether each of its leaves is an input, and its value.
+
+    A leaf is no input if the function's own transformation makes it static.
+    """
+    arguments = {f"args[{i}]": argument for i, argument in enumerate(target.args)}
+    arguments |= {name: target.kwargs[name] for name in sorted(target.kwargs)}
+    inputs, start = set(target.trace.traced), 0
+    for name, argument in arguments.items():
+        stop = start + len(jax.tree.leaves(argument, is_leaf=is_iterator))
+        is_traced = target.trace.program is not None
+        yield name, [not is_traced or leaf in inputs for leaf in range(start, stop)], argument
+        start = stop
+
+
+def _count_numbers(tree: Any, is_input: list[bool]) -> tuple[list[int], int]:
+    """Return how many inputs in each list or tuple are numbers, and how many there are in total."""
+    lengths: Counter[Any] = Counter()
+    leaves = jax.tree_util.tree_leaves_with_path(tree, is_leaf=is_iterator)
+    numbers = [
+        path
+        for (path, leaf), flag in zip(leaves, is_input, strict=True)
+        if flag and _is_number(leaf)
+    ]
+    for path in numbers:
+        if (
+            path
+            and all(isinstance(key, _CONTAINER_KEYS) for key in path)
+            and isinstance(path[-1], SequenceKey)
+        ):
+            lengths[path[:-1]] += 1
+    return list(lengths.values()), len(numbers)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import jax.numpy as jnp
+from jax.extend.core import ClosedJaxpr
 
 from jaxbits import _jax_compat
 from jaxbits._analysis.code_location import CodeLocation
@@ -23,7 +25,9 @@ from jaxbits._analysis.dtype_conversions import (
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.inner_limits import LIMITS
+from jaxbits._analysis.wide_inputs import state_inputs
 from jaxbits._analysis.widened_values import find_consequences
+from jaxbits._analysis.widening_effects import WideningEffects
 
 # Most of these functions are in
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/reductions.py
@@ -74,22 +78,47 @@ def promotion(target: FunctionUnderTest) -> Iterator[Finding]:
     integers: IntegerValues = {}
     for variable, value in zip(program.jaxpr.invars, target.trace.inputs, strict=True):
         record_integer(integers, variable, value)
-    seen: set[tuple[Any, ...]] = set()
     conversions = find_conversions(program, ConversionContext(integers=integers))
     judged = [
         (equation, finding)
         for equation, context in itertools.islice(conversions, LIMITS.conversions)
         for finding in _judge(equation, context)
     ]
-    reported = {id(equation) for equation, finding in judged if finding.severity != "note"}
     if next(conversions, None) is not None:
         target.left_out.append(f"promotion: only {LIMITS.conversions} conversions were examined")
+    judged = _weigh(judged, program, target)
+    reported = {id(equation) for equation, finding in judged if finding.severity != "note"}
     consequences = find_consequences(program, reported)
+    seen: set[tuple[Any, ...]] = set()
     for equation, finding in judged:
         key = (finding.place, finding.evidence.split("[")[0], finding.severity)
         if key not in seen and id(equation) not in consequences:
             seen.add(key)
             yield finding
+
+
+def _weigh(
+    judged: list[tuple[Any, Finding]], program: ClosedJaxpr, target: FunctionUnderTest
+) -> list[tuple[Any, Finding]]:
+    """Return the findings about floats whose widening costs something, and all other findings."""
+    widenings = {id(equation) for equation, _ in judged}
+    floats = {id(equation) for equation, _ in judged if _widens_float(equation)}
+    if not floats:
+        return judged
+    effects = WideningEffects(program, widenings, state_inputs(target))
+    weighed = []
+    for equation, finding in judged:
+        effect = effects.of(equation) if id(equation) in floats else "much"
+        if effect == "little":
+            message = f"{finding.message}, without a lasting effect"
+            finding = replace(finding, severity="note", message=message, fix="none needed")
+        if effect != "none":
+            weighed.append((equation, finding))
+    return weighed
+
+
+def _widens_float(equation: Any) -> bool:
+    return bool(jnp.issubdtype(equation.invars[0].aval.dtype, jnp.floating))
 
 
 def _is_promotion(names: list[str], is_hidden: bool) -> bool:

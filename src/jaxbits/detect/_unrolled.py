@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
-import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-import jax
-from jax.extend.core import ClosedJaxpr
+from jax.extend.core import ClosedJaxpr, Literal
 
 from jaxbits import _jax_compat
 from jaxbits._analysis import jaxpr_utils
 from jaxbits._analysis.code_location import (
     CodeLocation,
     is_detector_code,
+    is_other_library,
     is_user_code,
     location_of,
 )
@@ -26,7 +24,6 @@ from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.source import ast_utils
 
-_JAX_FOLDER = os.path.dirname(os.path.realpath(jax.__file__)) + os.sep
 _WARNING_ITERATIONS, _NOTE_ITERATIONS, _MIN_LEAVES = 20, 12, 100
 _WARNING_EQUATIONS = 50
 """The number of unrolled equations below which compiling them takes no time worth a warning."""
@@ -136,6 +133,7 @@ def _unrolled_loops(
     loops: Counter[CodeLocation] = Counter()
     loop_sizes: Counter[CodeLocation] = Counter()
     counts: dict[CodeLocation, Counter[int]] = defaultdict(Counter)
+    chains: Counter[CodeLocation] = Counter()
     for path, operations in paths.items():
         count = _count_iterations(operations, 1 << 30 if path in foreign_paths else 6)
         maps_tree = any(_is_tree_mapping(file) for _, file, _, _ in path)
@@ -145,10 +143,37 @@ def _unrolled_loops(
             loops[location] += sum(operations.values())
             loop_sizes[location] += sizes[path]
             counts[location][count] += 1
+            if maps_tree and chains[location] <= 1:
+                chains[location] = max(chains[location], _longest_chain(program, path, path_cache))
     for location, equations in loops.most_common():
         # A line that runs several times in an iteration has its own count, so take the most common.
         iterations = max(counts[location], key=lambda count: (counts[location][count], count))
+        if chains[location] > 1:  # The rest of the count is due to the leaves of a tree.
+            iterations = min(iterations, chains[location])
+        if iterations < _NOTE_ITERATIONS:
+            continue
         yield location, iterations, equations, loop_sizes[location]
+
+
+def _longest_chain(
+    program: ClosedJaxpr, path: Frames, path_cache: dict[Any, tuple[Frames, bool]]
+) -> int:
+    """Return how many equations of a line are computed from each other, at most.
+
+    That is how many iterations of a loop depend on each other if the line is in the loop.
+    """
+    depths: dict[Any, int] = {}
+    longest, primitive = 0, ""
+    for equation in program.jaxpr.eqns:
+        inputs = [v for v in equation.invars if not isinstance(v, Literal)]
+        depth = max((depths.get(v, 0) for v in inputs), default=0)
+        name = equation.primitive.name
+        if name not in _SHAPING and _user_frames(equation, path_cache)[0] == path:
+            primitive = primitive or name  # A line may have several equations in each iteration.
+            depth += name == primitive
+        longest = max(longest, depth)
+        depths.update(dict.fromkeys(equation.outvars, depth))
+    return longest
 
 
 def _size_of(equation: Any) -> int:
@@ -178,21 +203,13 @@ def _user_frames(equation: Any, path_cache: dict[Any, tuple[Frames, bool]]) -> t
     if traceback not in path_cache:
         frames = _jax_compat.frames_with_lasti(equation)
         steps = list(itertools.takewhile(lambda step: not is_detector_code(step[1]), frames))
-        is_foreign = any(_is_foreign(file) for _, file, _, _ in steps)
+        is_foreign = any(is_other_library(file) for _, file, _, _ in steps)
         user_steps = [step for step in steps if is_user_code(step[1]) or _is_tree_mapping(step[1])]
         unique_steps = tuple(dict.fromkeys(user_steps))
         if len(unique_steps) < len(user_steps):
             unique_steps = (*unique_steps, _RECURSION)
         path_cache[traceback] = unique_steps, is_foreign
     return path_cache[traceback]
-
-
-@functools.lru_cache(maxsize=2048)
-def _is_foreign(file: str) -> bool:
-    installed = "site-packages" in file or "dist-packages" in file
-    return (
-        installed and not is_user_code(file) and not os.path.realpath(file).startswith(_JAX_FOLDER)
-    )
 
 
 def _is_tree_mapping(file: str) -> bool:

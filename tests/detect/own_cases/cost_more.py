@@ -1070,3 +1070,31 @@ def pure_callback_in_every_update(w):
         return w + jax.pure_callback(lambda value: value, state, state), None
 
     return lax.scan(update, w, None, 10)[0]
+
+
+# ------------------------------------------------------------ donating all arguments of a step
+@functools.partial(jax.jit, donate_argnums=(0, 1, 2))
+def donates_everything(params, batch, key):
+    noise = jax.random.normal(key, params.shape)
+    return params - 0.1 * params[batch].mean() - 0.1 * noise, batch.sum()
+
+
+ROWS = jnp.zeros((2, 4), jnp.int32)
+MANY_ROWS = jnp.zeros((64, 64), jnp.int32)
+add("donation", False, donates_everything, jnp.ones((64, 64)), ROWS + 1, jax.random.key(1))
+add("donation", True, donates_everything, jnp.ones((64, 64)), MANY_ROWS + 1, jax.random.key(1))
+add("donation", True, donates_everything, jnp.ones((4, 2)), ROWS.ravel()[:3], jax.random.key(1))
+
+
+# ------------------------------------------------------------ loops that map a tree of parameters
+MANY = {f"w{i}": jnp.ones(3) for i in range(20)}
+
+
+def _decay(params, x, steps):
+    for _ in range(steps):
+        params = jax.tree.map(lambda p: 0.9 * p + 0.1 * x, params)
+    return params
+
+
+add("unrolled", False, lambda params, x: _decay(params, x, 8), MANY, 1.0)
+add("unrolled", True, lambda params, x: _decay(params, x, 30), MANY, 1.0)

@@ -346,3 +346,46 @@ add("side_effect", True, jax.jit(lambda m, x: m.count(x)), WATCHED, X)
 add("side_effect", False, jax.jit(lambda m, x: m.apply(x)), WATCHED, X)
 add("stale_global", True, jax.jit(lambda m, x: m.scale(x)), WATCHED, X)
 add("stale_global", False, jax.jit(lambda m, x: m.apply(x)), WATCHED, X)
+
+
+# ------------------------------------------------------------ list_args
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Dropout:
+    """A layer whose leaves are only Python numbers."""
+
+    rate: float = 0.1
+    is_off: bool = True
+
+    def __call__(self, x):
+        return x if self.is_off else x * (1 - self.rate)
+
+
+@filter_jit
+def filtered_evaluation(layers, x):
+    for layer in layers:
+        x = layer(x)
+    return x.sum()
+
+
+@case("list_args", False, X, tuple(range(20)))
+@functools.partial(jax.jit, static_argnums=1)
+def static_positions(x, positions):
+    return x.sum() + sum(positions)
+
+
+@case("list_args", False, X, (tuple(range(20)),), rates={"a": 0.5})
+@functools.partial(jax.jit, static_argnames=("positions",))
+def static_positions_by_name(x, positions, rates):
+    return x.sum() + sum(positions[0]) * rates["a"]
+
+
+@case("list_args", True, X, rates=[0.5] * 20, positions=(1, 2))
+@functools.partial(jax.jit, static_argnames=("positions",))
+def traced_rates_next_to_static_positions(x, positions, rates):
+    return x.sum() * jnp.array(rates).sum() + sum(positions)
+
+
+add("list_args", False, filtered_evaluation, [Dropout() for _ in range(20)], X)
+add("list_args", True, jax.jit(lambda n, x: x * n[0].rate), [Dropout() for _ in range(20)], X)
+add("list_args", True, filtered_evaluation, [Dropout(jnp.float32(0.1)) for _ in range(40)], X)
