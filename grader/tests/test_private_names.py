@@ -15,7 +15,7 @@ from jaxbits_grader.authoring.assignment_source import (
 from jaxbits_grader.authoring.cell_markers import visible_tests
 from jaxbits_grader.authoring.private_names import PrivateNames, find_rebound_given_names
 from jaxbits_grader.cell_names import bound_names
-from jaxbits_grader.checking.hidden_test_run import literal_messages
+from jaxbits_grader.checking.failure_messages import literal_messages
 from jaxbits_grader.notebook import nbgrader_metadata
 
 from jaxbits import _equality, testing

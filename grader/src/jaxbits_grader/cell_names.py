@@ -47,6 +47,25 @@ def bound_names(source: str) -> frozenset[str]:
     return frozenset(scope.bound | scope.bound_globals)
 
 
+def imported_packages(source: str) -> frozenset[str]:
+    r"""Return the top-level packages that the import statements in a cell name.
+
+    Raises:
+        SyntaxError: If the cell is not valid Python.
+
+    Example:
+        >>> sorted(imported_packages("import a.b as c\ndef f():\n    from d.e import g"))
+        ['a', 'd']
+    """
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(without_magics(source))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return frozenset(found)
+
+
 def local_names(function: Function | ast.ClassDef) -> set[str]:
     """Return the local names of a function or class body, excluding parameters."""
     scope = _Scope()

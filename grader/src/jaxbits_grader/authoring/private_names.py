@@ -125,7 +125,7 @@ class PrivateNames:
         tree.body[:0] = ast.parse("\n".join(copies)).body
         return f"{ast.unparse(ast.fix_missing_locations(tree))}\n{self.finished_name} = {nonce!r}"
 
-    def _rebound_given_names(self, source: str) -> tuple[set[str], set[str]]:
+    def _rebound_given_names(self, source: str) -> tuple[frozenset[str], frozenset[str]]:
         """Return the given names that a test binds.
 
         The first set contains those that only the hidden part of the test binds, and the second set
