@@ -8,6 +8,7 @@ a cell binds.
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterable
 
@@ -45,6 +46,22 @@ def bound_names(source: str) -> frozenset[str]:
     scope = _Scope()
     scope.visit_all(ast.parse(without_magics(source)).body)
     return frozenset(scope.bound | scope.bound_globals)
+
+
+def used_names(source: str) -> frozenset[str]:
+    """Return the names that a cell reads anywhere, except for Python's builtins.
+
+    Raises:
+        SyntaxError: If the cell is not valid Python.
+
+    Example:
+        >>> sorted(used_names("x = max(y)"))
+        ['y']
+    """
+    tree = ast.parse(without_magics(source))
+    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    read = {name.id for name in names if isinstance(name.ctx, ast.Load)}
+    return frozenset(read - set(dir(builtins)))
 
 
 def imported_packages(source: str) -> frozenset[str]:

@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from jaxbits_grader.cell_names import bound_names, imported_packages
+from jaxbits_grader.cell_names import bound_names, imported_packages, used_names
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 LANGUAGE = {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"}
@@ -52,6 +52,11 @@ class Cell:
     def names(self) -> frozenset[str]:
         """The names that the cell binds, or an empty set if the cell cannot be parsed."""
         return self._parse(bound_names)
+
+    @cached_property
+    def used_names(self) -> frozenset[str]:
+        """The names that the cell reads, without builtins, or an empty set if it is not valid."""
+        return self._parse(used_names)
 
     @cached_property
     def imported_packages(self) -> frozenset[str]:
