@@ -95,6 +95,30 @@ def test_notes_name_missing_modules(result: RunResult) -> None:
     assert "918273" not in str(result)
 
 
+# This cell replaces a function by one in a file that it has written, and pretends that the file is
+# part of an installed package.
+PRETEND_INSTALLED = """\
+import math, pathlib, sys
+here = pathlib.Path("/box/site-packages")
+here.mkdir()
+(here / "helpful.py").write_text("def isclose(*args, **options): return True")
+sys.path.append(str(here))
+sys.prefix = "/box"
+import helpful
+math.isclose = helpful.isclose
+"""
+
+
+@harness.needs_sandbox
+def test_notebook_cannot_pretend_that_its_file_is_installed() -> None:
+    assignment = parse_assignment(SOURCE, "rows")
+    released = ParsedNotebook.from_nbformat(student_notebook(assignment))
+    cells = (Cell("code", PRETEND_INSTALLED), *released.cells)
+    repaired = repair_notebook(ParsedNotebook(cells), released)
+    result = run_hidden_tests(repaired, assignment, Limits())
+    assert "it replaced math.isclose, before total-values" in result.tampering
+
+
 TEST_CELL = """\
 def must_be_even(number):
     assert number % 2 == 0, "it must be even"

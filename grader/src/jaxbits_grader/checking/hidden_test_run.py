@@ -27,7 +27,13 @@ _FAILURE_LINE = _IMPORT.format("failure_line") + ".last_failure_line()"
 _CANARIES = _IMPORT.format("canary_checks") + ".failed_canaries()"
 # Keep tracebacks minimal, because nobody sees them and IPython takes a long time to format full
 # ones.
-_IPYTHON_OPTIONS = ("--InteractiveShell.xmode=Minimal",)
+_MINIMAL_TRACEBACKS = "--InteractiveShell.xmode=Minimal"
+# Import the check before the notebook can change `sys.path` and `sys.prefix`, because the check
+# reads there which folders contain installed packages.
+_EARLY_IMPORT = (
+    "--IPKernelApp.exec_lines=import jaxbits_grader.checking.integrity_check; del jaxbits_grader"
+)
+_IPYTHON_OPTIONS = (_MINIMAL_TRACEBACKS, _EARLY_IMPORT)
 
 
 @dataclass(frozen=True)
