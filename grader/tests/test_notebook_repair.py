@@ -434,6 +434,14 @@ def test_repair_notebook_leaves_stub_if_no_cell_below_answers_it(tmp_path: Path,
     assert notes == []
 
 
+def test_repair_notebook_ignores_names_that_only_tests_use(tmp_path: Path) -> None:
+    source = SOURCE.replace('guess["a"] == 1', '[n for n in [guess["a"]]] == [1]')
+    released = ParsedNotebook.from_nbformat(student_notebook(parse_assignment(source, "ships")))
+    for own, notes in (("n = 5", 0), ('guess = {"a": 1}', 2)):
+        cells = (*released.cells, Cell("code", own))
+        assert len(repair_notebook(ParsedNotebook(cells), released).notes) == notes
+
+
 def test_repair_notebook_ignores_stub_that_raises_first(tmp_path: Path) -> None:
     cells = answered_cells()
     find_cell(cells, "trim")["source"] = RELEASED_CELLS["trim"].source

@@ -49,19 +49,21 @@ def bound_names(source: str) -> frozenset[str]:
 
 
 def used_names(source: str) -> frozenset[str]:
-    """Return the names that a cell reads anywhere, except for Python's builtins.
+    r"""Return the names that a cell reads but binds nowhere, except for Python's builtins.
 
     Raises:
         SyntaxError: If the cell is not valid Python.
 
     Example:
-        >>> sorted(used_names("x = max(y)"))
+        >>> sorted(used_names("x = max(y)\nz = [n + x for n in y]"))
         ['y']
     """
-    tree = ast.parse(without_magics(source))
-    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    nodes = list(ast.walk(ast.parse(without_magics(source))))
+    names = [node for node in nodes if isinstance(node, ast.Name)]
     read = {name.id for name in names if isinstance(name.ctx, ast.Load)}
-    return frozenset(read - set(dir(builtins)))
+    bound = {name.id for name in names if not isinstance(name.ctx, ast.Load)}
+    bound |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return frozenset(read - bound - bound_names(source) - set(dir(builtins)))
 
 
 def imported_packages(source: str) -> frozenset[str]:

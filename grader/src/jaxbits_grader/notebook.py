@@ -55,7 +55,7 @@ class Cell:
 
     @cached_property
     def used_names(self) -> frozenset[str]:
-        """The names that the cell reads, without builtins, or an empty set if it is not valid."""
+        """The names that the cell uses but does not bind, or an empty set if it is not valid."""
         return self._parse(used_names)
 
     @cached_property
