@@ -27,6 +27,31 @@ def recalibrate(state, factor):
     return state._replace(factor=jnp.asarray(factor, jnp.float32))
 
 
+# %% scale · right: prints, logs, and warns
+import logging
+import warnings
+
+
+def install(factor):
+    warnings.warn("A scale was installed.", stacklevel=1)
+    zero = jnp.zeros((), jnp.float32)
+    return jnp.asarray(factor, jnp.float32), zero, zero, jnp.zeros((), jnp.int32)
+
+
+def weigh(state, units):
+    factor, last, loss, count = state
+    kilos = factor * units
+    print("kilos", kilos)
+    loss = jnp.maximum(loss, jnp.where(count > 0, last - kilos, 0.0))
+    seen = {"kilos": kilos, "loss": loss, "count": count + 1}
+    return (factor, kilos, loss, count + 1), seen
+
+
+def recalibrate(state, factor):
+    logging.getLogger("scale").info("The factor changed.")
+    return jnp.asarray(factor, jnp.float32), *state[1:]
+
+
 # %% scale · right: uses an array for the floats, and lax.cond for the first reading
 def install(factor):
     return jnp.array([1.0, 0.0, 0.0]).at[0].set(factor), jnp.zeros((), jnp.int32)

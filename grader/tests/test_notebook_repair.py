@@ -16,7 +16,7 @@ from jaxbits_grader.authoring.assignment_source import parse_assignment
 from jaxbits_grader.authoring.notebook_versions import student_notebook
 from jaxbits_grader.intake.notebook_reader import UnreadableNotebook, read_notebook
 from jaxbits_grader.intake.notebook_repair import repair_notebook
-from jaxbits_grader.notebook import ParsedNotebook, nbgrader_metadata
+from jaxbits_grader.notebook import Cell, ParsedNotebook, nbgrader_metadata
 from nbformat import NotebookNode
 
 SOURCE = """---
@@ -377,6 +377,69 @@ def test_repair_notebook_notes_answer_above_its_stub(tmp_path: Path) -> None:
     find_cell(cells, "imports")["source"] = RELEASED_CELLS["imports"].source
     assert repair(cells, tmp_path)[1] == []
     assert runs_without_error(repair(cells, tmp_path)[0])
+
+
+def cells_with_stub(id: str, *answers: str, above: str = "") -> list[dict[str, Any]]:
+    """Return cells in which one answer is a stub, with own cells at the end or above a cell."""
+    cells = answered_cells()
+    find_cell(cells, id)["source"] = RELEASED_CELLS[id].source
+    place = cells.index(find_cell(cells, above)) if above else len(cells)
+    new = [{"cell_type": "code", "metadata": {}, "id": f"own{n}"} for n in range(len(answers))]
+    cells[place:place] = [{**c, "source": text} for c, text in zip(new, answers, strict=True)]
+    return cells
+
+
+@pytest.mark.parametrize("id", list(ANSWERS))
+@pytest.mark.parametrize("is_stripped", [False, True])
+def test_repair_notebook_grades_answer_below_its_tests(
+    tmp_path: Path, id: str, is_stripped: bool
+) -> None:
+    cells = cells_with_stub(id, "half = 1", ANSWERS[id], "print(half)")
+    if is_stripped:
+        strip_marks(cells, ids=False)
+    notebook, notes = repair(cells, tmp_path)
+    assert answer_source(notebook, id) == ANSWERS[id]
+    assert runs_without_error(notebook)
+    assert f"answers found below their tests, above which is only a stub: {id}" in notes
+    assert sum("NotImplementedError" in text for text in cell_sources(notebook)) == 0
+
+
+def test_repair_notebook_grades_answer_between_its_tests(tmp_path: Path) -> None:
+    cells = cells_with_stub("load", ANSWERS["load"], above="load-empty")
+    assert runs_without_error(repair(cells, tmp_path)[0])
+
+
+def test_repair_notebook_keeps_parts_of_answer_above_moved_tests(tmp_path: Path) -> None:
+    source = SOURCE.replace(
+        "def load(holds):", "def weigh(hold):\n    return hold\n\ndef load(holds):"
+    )
+    released = ParsedNotebook.from_nbformat(student_notebook(parse_assignment(source, "ships")))
+    parts = [
+        "def weigh(hold):\n    return hold",
+        "def load(holds):\n    return sum(map(weigh, holds))",
+    ]
+    cells = [*released.cells, *(Cell("code", part) for part in parts)]
+    repaired = repair_notebook(ParsedNotebook(tuple(cells)), released)
+    order = [cell.grade_id or cell.source for cell in repaired.cells]
+    assert order.index(parts[0]) < order.index("load") < order.index("load-values")
+    assert next(cell.source for cell in repaired.cells if cell.grade_id == "load") == parts[1]
+
+
+@pytest.mark.parametrize(
+    "own", ["seen = load([1])", "holds = 3", "def trim(holds):\n    return 5  # scratch"]
+)
+def test_repair_notebook_leaves_stub_if_no_cell_below_answers_it(tmp_path: Path, own: str) -> None:
+    notebook, notes = repair(cells_with_stub("load", own), tmp_path)
+    assert answer_source(notebook, "load") == RELEASED_CELLS["load"].source
+    assert notes == []
+
+
+def test_repair_notebook_ignores_names_that_only_tests_use(tmp_path: Path) -> None:
+    source = SOURCE.replace('guess["a"] == 1', '[n for n in [guess["a"]]] == [1]')
+    released = ParsedNotebook.from_nbformat(student_notebook(parse_assignment(source, "ships")))
+    for own, notes in (("n = 5", 0), ('guess = {"a": 1}', 2)):
+        cells = (*released.cells, Cell("code", own))
+        assert len(repair_notebook(ParsedNotebook(cells), released).notes) == notes
 
 
 def test_repair_notebook_ignores_stub_that_raises_first(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from jaxbits_grader.authoring.assignment_source import (
     read_assignment,
 )
 from jaxbits_grader.authoring.cell_markers import visible_tests
-from jaxbits_grader.authoring.private_names import PrivateNames
+from jaxbits_grader.authoring.private_names import PrivateNames, find_rebound_given_names
 from jaxbits_grader.cell_names import bound_names
-from jaxbits_grader.checking.hidden_test_run import literal_messages
+from jaxbits_grader.checking.failure_messages import literal_messages
 from jaxbits_grader.notebook import nbgrader_metadata
 
 from jaxbits import _equality, testing
@@ -150,6 +150,51 @@ def test_rename_test_accepts_leading_blank_line() -> None:
     names: dict[str, Any] = {}
     exec(PrivateNames(sums).rename_test(text, "through"), names)
     assert (names["xs"], names["ys"]) == (1, 1)
+
+
+GIVEN_NAMES_SOURCE = (
+    SOURCE.replace("    return 2 * x\n", "    return 2 * x\n\nrow, step = [4, 5], 3\n")
+    .replace(
+        'testing.assert_close(total(xs), 3, "the sum")\n',
+        """step = 1
+testing.assert_close(total(xs) * step + twice(1), 5, "the sum")
+""",
+    )
+    .replace(
+        "xs = [*xs, 6]\n",
+        "xs = [*xs, 6]\ndef twice(x):\n    return x\nrow, step = row + [twice(step)], 7\n"
+        "assert row == [4, 5, 1] and step == 7, 'the row'\n",
+    )
+)
+
+
+def test_tests_leave_given_names_alone() -> None:
+    sums = parse_assignment(
+        GIVEN_NAMES_SOURCE.replace("n + twice(1))(1) == 3", "n + twice(1))(1) == 2"), "sums"
+    )
+    private, names = PrivateNames(sums), {"__name__": "__main__"}
+    given_source, test_source = sums.cell("given").source, sums.cell("total-values").source
+    for source in (given_source, private.save_given_names(given_source), HONEST_ANSWER):
+        exec(source, names)
+    before = dict(names)
+    for nonce in ("first", "second"):  # The second run must find the given values, too.
+        exec(private.rename_test(test_source, nonce), names)
+        assert names[private.finished_name] == nonce
+        assert all(names[name] is before[name] for name in ("row", "step", "twice"))
+    assert eval(private.redefinition_query(), names) == ""
+
+
+def test_find_rebound_given_names_lists_names_of_each_test() -> None:
+    assert find_rebound_given_names(SUMS) == {}
+    sums = parse_assignment(GIVEN_NAMES_SOURCE, "sums")
+    assert find_rebound_given_names(sums) == {"total-values": ["row", "step", "twice"]}
+
+
+@pytest.mark.parametrize(
+    "folder", find_assignments(harness.ASSIGNMENTS), ids=lambda folder: folder.name
+)
+def test_no_test_in_assignments_binds_given_name(folder: Any) -> None:
+    assert find_rebound_given_names(read_assignment(folder)) == {}
 
 
 def test_redefinition_query_finds_redefined_functions() -> None:

@@ -139,6 +139,12 @@ def test_validate_rejects_invalid_range_without_seed(tmp_path: Path) -> None:
         validate_source(tmp_path, text=VALID_SOURCE.replace("2..9", "4..9"))
 
 
+def test_validate_rejects_test_that_binds_given_name(tmp_path: Path) -> None:
+    text = VALID_SOURCE.replace("assert load([7]", "HOLDS, more = [5], 1\nassert load([7]")
+    with pytest.raises(SourceError, match=r"a given cell defines.*; load-values binds HOLDS$"):
+        validate_source(tmp_path, text=text)
+
+
 def test_validate_rejects_missing_source_or_answers(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"has no source\.md"):
         validate(tmp_path)

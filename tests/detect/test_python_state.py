@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import logging
+import sys
+import time
 import types
+import warnings
 from typing import NamedTuple
 
 import jax
@@ -101,6 +105,36 @@ def test_stale_global_first_tries_attributes_that_the_code_names(monkeypatch):
     found = detect.stale_global(lambda x: x * settings.rate - settings.decay, 1.0)
     names = sorted(finding.message.split("`")[1] for finding in found)
     assert names == ["settings.decay", "settings.rate"]
+
+
+def test_side_effect_marks_output_of_any_kind() -> None:
+    def report(x):
+        print("x is", x)
+        print("shape", x.shape)
+        warnings.warn("a warning", stacklevel=1)
+        logging.getLogger("report").warning("a record")
+        sys.stdout.write("x")
+        return x
+
+    found = detect.side_effect(report, np.ones(2))
+    assert {finding.subject for finding in found} == {"output"}
+    assert {finding.message.split("`")[1] for finding in found} == {
+        "print",
+        "warnings.warn",
+        "logging.warning",
+    }
+    (written,) = detect.side_effect(lambda x: sys.stdout.write("x") and x, 1.0)
+    assert written.subject == "output"
+
+
+def test_side_effect_does_not_mark_other_calls_as_output(tmp_path) -> None:
+    def change(x):
+        (tmp_path / "file").write_text("x")
+        return x * np.random.rand() + time.time()
+
+    found = detect.side_effect(change, 1.0)
+    assert len(found) == 3
+    assert "output" not in {finding.subject for finding in found}
 
 
 def noise_of_helper(size):

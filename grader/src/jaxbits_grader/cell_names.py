@@ -8,6 +8,7 @@ a cell binds.
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterable
 
@@ -45,6 +46,43 @@ def bound_names(source: str) -> frozenset[str]:
     scope = _Scope()
     scope.visit_all(ast.parse(without_magics(source)).body)
     return frozenset(scope.bound | scope.bound_globals)
+
+
+def used_names(source: str) -> frozenset[str]:
+    r"""Return the names that a cell reads but binds nowhere, except for Python's builtins.
+
+    Raises:
+        SyntaxError: If the cell is not valid Python.
+
+    Example:
+        >>> sorted(used_names("x = max(y)\nz = [n + x for n in y]"))
+        ['y']
+    """
+    nodes = list(ast.walk(ast.parse(without_magics(source))))
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    read = {name.id for name in names if isinstance(name.ctx, ast.Load)}
+    bound = {name.id for name in names if not isinstance(name.ctx, ast.Load)}
+    bound |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return frozenset(read - bound - bound_names(source) - set(dir(builtins)))
+
+
+def imported_packages(source: str) -> frozenset[str]:
+    r"""Return the top-level packages that the import statements in a cell name.
+
+    Raises:
+        SyntaxError: If the cell is not valid Python.
+
+    Example:
+        >>> sorted(imported_packages("import a.b as c\ndef f():\n    from d.e import g"))
+        ['a', 'd']
+    """
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(without_magics(source))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return frozenset(found)
 
 
 def local_names(function: Function | ast.ClassDef) -> set[str]:

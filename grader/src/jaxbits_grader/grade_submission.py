@@ -39,7 +39,7 @@ from jaxbits_grader.running.student_run import run_without_hidden_tests
 # https://github.com/torvalds/linux/blob/v6.6/include/uapi/linux/prctl.h
 _PR_SET_PDEATHSIG = 1
 # Increase this number to mark every stored record as outdated.
-_GRADER_VERSION = 2
+_GRADER_VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,8 @@ class Job:
         """Return a hash of everything that the result of grading depends on."""
         source = self.course.source(self.assignment)
         parts = [asdict(self.limits), self.unsafe, _GRADER_VERSION, self.submission.problem]
-        parts += [self.submission.note, self.submission.student, self.submission.digest]
+        parts += [self.submission.note, self.submission.member]
+        parts += [self.submission.student, self.submission.digest]
         return hashlib.sha256(source.read_bytes() + json.dumps(parts).encode()).hexdigest()
 
 
@@ -176,7 +177,7 @@ def failed_record(job: Job, max_score: float, reason: str) -> GradeRecord:
 def _read_submission(submission: Submission) -> ParsedNotebook:
     if submission.path is None:
         raise UnreadableNotebook(submission.problem or "there is no notebook")
-    notebook = read_notebook(submission.path)
+    notebook = read_notebook(submission.path, submission.member)
     own = (submission.note,) if submission.note else ()
     return replace(notebook, notes=(*own, *notebook.notes))
 

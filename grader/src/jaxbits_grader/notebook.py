@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from jaxbits_grader.cell_names import bound_names
+from jaxbits_grader.cell_names import bound_names, imported_packages, used_names
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 LANGUAGE = {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"}
@@ -50,10 +51,23 @@ class Cell:
     @cached_property
     def names(self) -> frozenset[str]:
         """The names that the cell binds, or an empty set if the cell cannot be parsed."""
+        return self._parse(bound_names)
+
+    @cached_property
+    def used_names(self) -> frozenset[str]:
+        """The names that the cell uses but does not bind, or an empty set if it is not valid."""
+        return self._parse(used_names)
+
+    @cached_property
+    def imported_packages(self) -> frozenset[str]:
+        """The packages that the cell imports, or an empty set if the cell cannot be parsed."""
+        return self._parse(imported_packages) if self.cell_type == "code" else frozenset()
+
+    def _parse(self, parse: Callable[[str], frozenset[str]]) -> frozenset[str]:
         if len(self.source) > MAX_CELL_CHARACTERS:
             return frozenset()
         try:
-            return bound_names(self.source)
+            return parse(self.source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return frozenset()
 

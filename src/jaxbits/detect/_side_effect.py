@@ -10,6 +10,10 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.reachable_state import line_with_numpy_generator
 from jaxbits._analysis.repeated_calls import is_same_change
 
+OUTPUT = "output"
+"""The subject of findings on lines that print, log, or warn but change nothing else."""
+
+_OUTPUT_CALLS = ("print", "logging.", "warnings.warn")
 _VERBS = {"state": "changed", "leak": "given a traced value", "iterator": "advanced"}
 
 
@@ -25,7 +29,8 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
     It cannot see most effects inside libraries and C code, such as a clock that a library's
     function reads. It also cannot see effects in a branch that this trace did not take. If the
     function is not jitted but calls jitted functions, only the effects of those functions count,
-    because its own effects happen on every call. JAX has no switch for this, although
+    because its own effects happen on every call. If a line only prints, logs, or warns, the
+    `subject` of its finding is ``"output"``. JAX has no switch for this, although
     `jax.checking_leaks()` finds a tracer that was stored.
 
     >>> from jaxbits import detect
@@ -51,6 +56,7 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
                 f"{seen}, where they are the same",
                 "none if one line per trace is enough, or else `jax.debug.print`",
                 location,
+                subject=OUTPUT,
             )
             continue
         yield Finding(
@@ -60,6 +66,7 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
             "`jax.debug.print` or `jax.debug.callback`; `jax.random` for random numbers; "
             "clocks and files outside the function",
             location,
+            subject=OUTPUT if name.startswith(_OUTPUT_CALLS) else "",
         )
     yield from environment_findings(target)
     if log.printed.strip() and not log.calls and not every_call.printed.strip():
@@ -68,6 +75,7 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
             "something is printed only while JAX traces the function",
             f"{len(log.printed)} characters, {log.printed.strip()[:40]!r}",
             "`jax.debug.print`",
+            subject=OUTPUT,
         )
     for change in log.changes:
         if any(is_same_change(change, other) for other in every_call.changes):

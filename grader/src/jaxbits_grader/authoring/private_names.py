@@ -4,7 +4,8 @@ nbgrader runs a test cell in the notebook's namespace. Without prefixes, a varia
 would overwrite a student's helper with the same name, and a test would call the student's own
 ``max`` instead of Python's. Therefore, the names in hidden tests get a new prefix in each run. For
 Python's builtins, `jaxbits.testing`, and the names that given cells define, tests use copies whose
-names an answer cannot guess.
+names an answer cannot guess. If a test binds one of the given names, it binds the copy, so the
+notebook keeps the given value.
 """
 
 from __future__ import annotations
@@ -49,9 +50,11 @@ class PrivateNames:
 
     def __init__(self, assignment: Assignment) -> None:
         self.prefix = f"_{secrets.token_hex(6)}_"
+        self._local_prefix = f"_{secrets.token_hex(6)}_"
         given: set[str] = set()
         tests: set[str] = set()
-        visible: set[str] = set()  # The names that a student can see or may define.
+        visible: set[str] = set()  # The names that visible tests bind.
+        students: set[str] = set()  # The names that a student may define.
         for cell in assignment.notebook.cells:
             if cell.cell_type != "code":
                 continue
@@ -60,14 +63,15 @@ class PrivateNames:
                 tests |= bound_names(source)
                 visible |= bound_names(visible_tests(source))
             elif metadata.get("solution"):
-                visible |= bound_names(solution_source(source))
+                students |= bound_names(solution_source(source))
             elif metadata:
                 given |= bound_names(source)
             else:  # The cell is not locked, so a student may change or remove it.
-                visible |= bound_names(source)
-        self.given = given - tests - visible
-        self.hidden = tests - visible - given
-        self._taken = given | tests | visible
+                students |= bound_names(source)
+        self.given = given - students
+        self.hidden = tests - visible - students - given
+        self._bound_by_tests = tests
+        self._taken = given | tests | students
         self._reused = _ReusedNames(assignment, given)
 
     @property
@@ -101,30 +105,73 @@ class PrivateNames:
         """
         lines = hidden_test_lines(source)
         reused = self._reused.in_test(source) if lines else {}
+        # A hidden test that binds given names must not bind their private copies either, because
+        # other tests use these copies.
+        in_cell, in_lines = self._rebound_given_names(source)
         tree = ast.parse(source)
         first = next((i for i, part in enumerate(tree.body) if part.lineno in lines), 0)
 
         def new_name(name: str, line: int) -> str | None:
+            if name in in_cell or (name in in_lines and line in lines):
+                return self._local_prefix + name
             is_private = (line in lines and name in reused) or name in self.hidden | self.given
             return self.prefix + name if is_private else None
 
         tree = rename_names(tree, new_name, self._is_builtin, f"{self.prefix}builtins")
         saves = [self._save(name) for name in sorted(reused) if reused[name]]
+        saves += [self._copy_for_one_test(name) for name in sorted(in_lines)]
         tree.body[first:first] = ast.parse("\n".join(saves)).body
+        copies = [self._copy_for_one_test(name) for name in sorted(in_cell)]
+        tree.body[:0] = ast.parse("\n".join(copies)).body
         return f"{ast.unparse(ast.fix_missing_locations(tree))}\n{self.finished_name} = {nonce!r}"
+
+    def _rebound_given_names(self, source: str) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the given names that a test binds.
+
+        The first set contains those that only the hidden part of the test binds, and the second set
+        contains those that both parts bind.
+        """
+        visible = bound_names(visible_tests(source))
+        only_hidden = (bound_names(source) - visible) & self.given
+        return only_hidden, bound_names(_hidden_source(source)) & visible & self.given
+
+    def _copy_for_one_test(self, name: str) -> str:
+        given, local = self.prefix + name, self._local_prefix + name
+        return f"if {given!r} in globals(): {local} = {given}"
 
     def redefinition_query(self) -> str:
         """Return an expression that finds which given functions the notebook has redefined.
 
         The value of the expression is a string with their names, separated by ``", "``.
         """
-        names = sorted(self.given - {_COPIED})
+        names = sorted(self.given - self._bound_by_tests - {_COPIED})
         pairs = f"((n, globals().get(n), globals().get({self.prefix!r} + n)) for n in {names!r})"
         differs = "getattr(a, '__code__', a) != getattr(b, '__code__', b)"
         return f"', '.join(n for n, a, b in {pairs} if a is not b and callable(b) and {differs})"
 
     def _is_builtin(self, name: str) -> bool:
         return name in _BUILTINS and name not in self._taken
+
+
+def find_rebound_given_names(assignment: Assignment) -> dict[str, list[str]]:
+    """Return the given names that each test binds, keyed by the grade_id of the test.
+
+    The name ``_`` is not included, because it stands for a value that nobody uses.
+    """
+    given: set[str] = set()
+    tests: dict[str, frozenset[str]] = {}
+    for cell in assignment.notebook.cells:
+        metadata = nbgrader_metadata(cell)
+        if cell.cell_type != "code" or not metadata or metadata.get("solution"):
+            continue
+        names = bound_names(cell.source)
+        if metadata.get("grade"):
+            tests[metadata["grade_id"]] = names
+        else:
+            given |= names
+    return {
+        id: sorted(names & given - {"_"}) for id, names in tests.items() if names & given - {"_"}
+    }
 
 
 class _ReusedNames:

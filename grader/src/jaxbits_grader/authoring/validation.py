@@ -18,6 +18,7 @@ from jaxbits_grader.authoring.assignment_source import (
 )
 from jaxbits_grader.authoring.cell_markers import stub_source
 from jaxbits_grader.authoring.notebook_versions import find_leaks, student_notebook
+from jaxbits_grader.authoring.private_names import find_rebound_given_names
 from jaxbits_grader.authoring.reference_answers import Answer, read_answers
 from jaxbits_grader.authoring.variants import (
     count_variable_values,
@@ -102,6 +103,7 @@ def validate(
         assignment = parse_assignment(variant, assignment.name)
     given = read_answers(folder, assignment)
     _check_enough_answers(assignment, given)
+    _check_given_names(assignment)
     if leaks := find_leaks(assignment, student_notebook(assignment)):
         raise SourceError(f"{assignment.name}: the released notebook reveals {leaks[:3]}")
     stubs = [
@@ -140,6 +142,15 @@ def _check_enough_answers(assignment: Assignment, answers: Sequence[Answer]) -> 
         raise SourceError(
             f"{assignment.name}: too few answers for {', '.join(missing)}; each task needs "
             f"{MIN_WRONG_ANSWERS} wrong answers and a right answer that is not the solution"
+        )
+
+
+def _check_given_names(assignment: Assignment) -> None:
+    if rebound := find_rebound_given_names(assignment):
+        where = "; ".join(f"{test} binds {', '.join(names)}" for test, names in rebound.items())
+        raise SourceError(
+            f"{assignment.name}: a test must not bind a name that a given cell defines, because "
+            f"the cells below it would use the new value; {where}"
         )
 
 

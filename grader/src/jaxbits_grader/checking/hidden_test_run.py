@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import re
 import secrets
@@ -13,6 +12,7 @@ from jaxbits_grader.authoring.assignment import Assignment, Task
 from jaxbits_grader.authoring.cell_markers import solution_source, stub_source
 from jaxbits_grader.authoring.private_names import PrivateNames
 from jaxbits_grader.cell_names import bound_names
+from jaxbits_grader.checking.failure_messages import describe_failure
 from jaxbits_grader.grade_records import CellPoints
 from jaxbits_grader.notebook import Cell, ParsedNotebook, Role
 from jaxbits_grader.running.kernel_client import CellResult, Kernel, RunEnded
@@ -20,12 +20,20 @@ from jaxbits_grader.running.kernel_launcher import launch_kernel
 from jaxbits_grader.running.limits import Limits
 
 _SAFE_NAME = re.compile(r"[A-Za-z_.' ]{1,40}")
+_MISSING_MODULE = re.compile(r"No module named '(\w{1,40})[.']", re.A)
 _IMPORT = "__import__('jaxbits_grader.checking.{}', fromlist=['x'])"
 _REPLACED = _IMPORT.format("integrity_check") + ".find_replaced()"
+_FAILURE_LINE = _IMPORT.format("failure_line") + ".last_failure_line()"
 _CANARIES = _IMPORT.format("canary_checks") + ".failed_canaries()"
 # Keep tracebacks minimal, because nobody sees them and IPython takes a long time to format full
 # ones.
-_IPYTHON_OPTIONS = ("--InteractiveShell.xmode=Minimal",)
+_MINIMAL_TRACEBACKS = "--InteractiveShell.xmode=Minimal"
+# Import the check before the notebook can change `sys.path` and `sys.prefix`, because the check
+# reads there which folders contain installed packages.
+_EARLY_IMPORT = (
+    "--IPKernelApp.exec_lines=import jaxbits_grader.checking.integrity_check; del jaxbits_grader"
+)
+_IPYTHON_OPTIONS = (_MINIMAL_TRACEBACKS, _EARLY_IMPORT)
 
 
 @dataclass(frozen=True)
@@ -45,29 +53,6 @@ class RunResult:
     tampering: tuple[str, ...] = ()
     slow: tuple[str, ...] = ()
     odd: tuple[str, ...] = ()
-
-
-def literal_messages(source: str) -> set[str]:
-    """Return the messages in a test cell that are string literals.
-
-    A student may see these messages, but no other error message from a hidden test.
-
-    Example:
-        >>> source = "assert x, 'too large'; testing.assert_close(x, 1, 'not one', rtol=0.1)"
-        >>> sorted(literal_messages(source))
-        ['not one', 'too large']
-    """
-    found = set()
-    for node in ast.walk(ast.parse(source)):
-        candidates: list[ast.expr] = []
-        if isinstance(node, ast.Assert) and node.msg is not None:
-            candidates = [node.msg]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).startswith("testing."):
-            candidates = [*node.args, *(k.value for k in node.keywords if k.arg == "message")]
-        for value in candidates:
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                found.add(" ".join(value.value.split()))
-    return found
 
 
 def run_hidden_tests(
@@ -104,6 +89,7 @@ class _Run:
         self.tampering: list[str] = []
         self.slow: list[str] = []
         self.odd: list[str] = []
+        self.imported: set[str] = set()  # The packages that the student's cells import.
 
     def result(self) -> RunResult:
         tests = self.assignment.test_points.items()
@@ -112,6 +98,7 @@ class _Run:
         return RunResult(tuple(points), self.ended, *found)
 
     def all_cells(self, kernel: Kernel, notebook: ParsedNotebook) -> None:
+        self.imported = set().union(*(cell.imported_packages for cell in notebook.cells))
         for number, cell in enumerate(notebook.cells, 1):
             if cell.cell_type != "code":
                 continue
@@ -128,10 +115,22 @@ class _Run:
         done = kernel.run_cell(cell.source)
         if done.interrupted:
             self.slow.append(name)
-        if done.error and done.error[0] == "ModuleNotFoundError":
-            self.odd.append(f"imports a module that is not installed here, in {name}")
+        self._note_missing_module(done, name)
         if cell.role is Role.GIVEN:
             kernel.run_cell(self.names.save_given_names(cell.source), in_history=False)
+
+    def _note_missing_module(self, done: CellResult, name: str) -> str | None:
+        """Note that a cell imports a module that is not installed, and return the module's name."""
+        if done.error is None or done.error[0] != "ModuleNotFoundError":
+            return None
+        # A submission can make up this message, so repeat only names from its import statements.
+        match = _MISSING_MODULE.match(done.error[1])
+        package = match[1] if match and match[1] in self.imported else None
+        what = f"the module {package}" if package else "a module"
+        note = f"{what} is not installed here, but {name} imports it"
+        if note not in self.odd:
+            self.odd.append(note)
+        return package
 
     def _run_test(self, kernel: Kernel, id: str) -> None:
         source, most = self.assignment.cell(id).source, self.assignment.test_points[id]
@@ -139,14 +138,19 @@ class _Run:
         assert task is not None
         altered = [f"{what}, before {id}" for what in _altered_checks(kernel)]
         self.tampering += altered
-        done, finished = self._try_test(kernel, source)
+        renamed, nonce = self._rename_test(source)
+        done, finished = self._try_test(kernel, renamed, nonce)
         if done.interrupted:
             self.slow.append(id)
         if done.error and done.error[0] == "UntrustedType":
             self.tampering.append(f"the answer could compare equal to anything, in {id}")
             self.points[id] = CellPoints(id, 0.0, most)
         elif done.error or done.interrupted:
-            self.points[id] = CellPoints(id, 0.0, most, _message(done, source))
+            self.points[id] = CellPoints(id, 0.0, most)
+            module = self._note_missing_module(done, task.id)
+            message = f"the module {module} is not installed here" if module else None
+            message = message or _failure_message(kernel, done, renamed)
+            self.points[id] = CellPoints(id, 0.0, most, message)
         elif not finished:
             self.tampering.append(f"the test {id} did not run to completion but reported success")
             self.points[id] = CellPoints(id, 0.0, most)
@@ -157,10 +161,14 @@ class _Run:
             if not altered and self._passes_with_stub(kernel, source, task):
                 self.tampering.append(f"the test {id} also passes without the answer")
 
-    def _try_test(self, kernel: Kernel, source: str) -> tuple[CellResult, bool]:
-        """Run a test cell, and return its result and whether it ran to completion."""
+    def _rename_test(self, source: str) -> tuple[str, str]:
+        """Return a test cell with private names, and the value that shows that it has finished."""
         nonce = secrets.token_hex(8)
-        done = kernel.run_cell(self.names.rename_test(source, nonce), in_history=False)
+        return self.names.rename_test(source, nonce), nonce
+
+    def _try_test(self, kernel: Kernel, renamed: str, nonce: str) -> tuple[CellResult, bool]:
+        """Run a test cell, and return its result and whether it ran to completion."""
+        done = kernel.run_cell(renamed, in_history=False)
         if done.error or done.interrupted:
             return done, False
         return done, kernel.evaluate(self.names.finished_name) == nonce
@@ -177,15 +185,19 @@ class _Run:
         save = f"{saved} = {{n: globals().pop(n) for n in {names!r} if n in globals()}}"
         kernel.run_cell(save, in_history=False)
         kernel.run_cell(stub_source(cell), in_history=False)
-        _, finished = self._try_test(kernel, source)
+        _, finished = self._try_test(kernel, *self._rename_test(source))
         kernel.run_cell(f"globals().update({saved})\ndel {saved}", in_history=False)
         return finished
 
 
-def _message(done: CellResult, source: str) -> str | None:
-    """Return the message of a failed test, or None if the student may not see it."""
-    message = " ".join(done.error[1].split()) if done.error else None
-    return message if message in literal_messages(source) else None
+def _failure_message(kernel: Kernel, done: CellResult, renamed: str) -> str:
+    """Return what the student may read about a failed test."""
+    if done.interrupted or done.error is None:
+        return "the test took too long"
+    line = kernel.evaluate(_FAILURE_LINE) or ""
+    # The submission could have made up this answer, so use it only to choose one of the messages.
+    is_line = re.fullmatch("[0-9]{1,5}", line, re.A) is not None
+    return describe_failure(done.error, renamed, int(line) if is_line else None)
 
 
 def _altered_checks(kernel: Kernel) -> Iterator[str]:

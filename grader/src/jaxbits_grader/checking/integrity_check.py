@@ -33,7 +33,9 @@ _OWN = ("jaxbits.testing", "jaxbits.detect", "jaxbits._")
 _CELL_FILE = re.compile(r"<ipython-input-|.*[/\\]ipykernel_\d+[/\\]")
 # Code in these folders was installed, so it does not come from a cell.
 _PACKAGES = (jaxbits.__file__, jaxbits_grader.__file__)
-_INSTALLED = tuple({sys.prefix, sys.base_prefix, *(str(Path(str(p)).parent) for p in _PACKAGES)})
+_SITES = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+_PARENTS = [str(Path(str(path)).parent) for path in _PACKAGES]
+_INSTALLED = tuple({sys.prefix, sys.base_prefix, *_SITES, *_PARENTS})
 _MAX_WRAPPERS = 10
 
 

@@ -55,6 +55,10 @@ def match_cells(cells: Sequence[Cell], released: ParsedNotebook) -> Match:
             _match_by_names(id, grade_ids, cells, released)
     if found := [id for id in missing if id in grade_ids]:
         notes.append(f"cells without metadata, recognized by their text: {', '.join(found)}")
+    if late := [id for id in ours if _match_below_tests(id, grade_ids, cells, released)]:
+        notes.append(
+            f"answers found below their tests, above which is only a stub: {', '.join(late)}"
+        )
     return Match(tuple(grade_ids), _choose_copies(grade_ids, cells, released), tuple(notes))
 
 
@@ -81,6 +85,49 @@ def _match_by_names(
     above = [index for index in found if not tests or index < tests[-1]]
     if found:
         grade_ids[above[-1] if above else found[0]] = id
+
+
+def _match_below_tests(
+    id: str, grade_ids: list[str | None], cells: Sequence[Cell], released: ParsedNotebook
+) -> bool:
+    """Find an answer that a student wrote below its tests, leaving the stub as it was.
+
+    If the student split the answer between several cells, record the last one in `grade_ids`, so
+    that the tests move below all of them.
+
+    Returns:
+        Whether there is such an answer.
+    """
+    our_cell = released.marked[id]
+    stubs = [index for index, grade_id in enumerate(grade_ids) if grade_id == id]
+    tests = [
+        index
+        for index, grade_id in enumerate(grade_ids)
+        if grade_id is not None and answer_of(grade_id, released) == id
+    ]
+    is_answered = any(is_edited(cells[index], our_cell) for index in stubs)
+    if our_cell.role is not Role.SOLUTION or not stubs or not tests or is_answered:
+        return False
+    own = [i for i, cell in enumerate(cells) if grade_ids[i] is None and cell.cell_type == "code"]
+    above = [cells[index].names for index in own if stubs[-1] < index < tests[0]]
+    wanted = _names_to_answer(id, released).difference(*above)
+    below = [index for index in own if index > tests[0] and cells[index].names & wanted]
+    if below:
+        grade_ids[below[-1]] = id
+    return bool(below)
+
+
+def _names_to_answer(id: str, released: ParsedNotebook) -> frozenset[str]:
+    """Return the names that an answer has to define.
+
+    If the stub defines none, these are the names that the answer's tests use and that no cell of
+    the assignment defines.
+    """
+    ours = released.marked
+    tests = [cell for other, cell in ours.items() if answer_of(other, released) == id]
+    used = frozenset().union(*(cell.used_names for cell in tests))
+    defined = frozenset().union(*(cell.names for cell in released.cells))
+    return ours[id].names or used - defined
 
 
 def answer_of(grade_id: str, released: ParsedNotebook) -> str | None:

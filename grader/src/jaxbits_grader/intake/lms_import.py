@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from jaxbits_grader.intake.submissions import SYSTEM_FILES
+from jaxbits_grader.intake.packed_notebooks import SYSTEM_FILES
 
 _CANVAS = re.compile(r"(?P<name>\w+?)(?P<late>_LATE)?_(?P<number>\d+)_\d+_(?P<file>.+)", re.S)
 _CANVAS_ANONYMOUS = re.compile(r"(?P<late>LATE_)?(?P<who>anon_[^\W_]+)_\d+_(?P<file>.+)", re.S)

@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from jaxbits_grader.intake.submissions import display_name, unreadable_reason
+from jaxbits_grader.intake.packed_notebooks import MAX_MB, display_name, unreadable_reason
+from jaxbits_grader.intake.zip_files import BadZip, read_file
 from jaxbits_grader.notebook import Cell, ParsedNotebook
+from jaxbits_grader.running.limits import MEGABYTE
 
 MAX_CELLS = 2000
 
@@ -17,8 +19,12 @@ class UnreadableNotebook(ValueError):
     """Raised if a file cannot be read as a notebook for the assignment. The message says why."""
 
 
-def read_notebook(path: Path) -> ParsedNotebook:
+def read_notebook(path: Path, member: str | None = None) -> ParsedNotebook:
     """Read the cells of a notebook.
+
+    Args:
+        path: The path of the notebook or of the zip file that contains it.
+        member: The name of the notebook in the zip file, or None if `path` is the notebook.
 
     Returns:
         The parsed notebook. All its cells have the role `OWN`, because nothing in the file can be
@@ -27,11 +33,14 @@ def read_notebook(path: Path) -> ParsedNotebook:
     Raises:
         UnreadableNotebook: If the file cannot be read as a notebook.
     """
-    if problem := unreadable_reason(path):
-        raise UnreadableNotebook(problem)
+    if unreadable := unreadable_reason(path):
+        raise UnreadableNotebook(unreadable)
     name = display_name(path)
     try:
-        found = json.loads(path.read_bytes().decode("utf-8-sig"))
+        data = read_file(path, member, MAX_MB * MEGABYTE) if member else path.read_bytes()
+        found = json.loads(data.decode("utf-8-sig"))
+    except BadZip as problem:
+        raise UnreadableNotebook(f"the notebook in {name} cannot be read: {problem}") from None
     except OSError as error:
         raise UnreadableNotebook(f"{name} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

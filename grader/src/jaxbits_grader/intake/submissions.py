@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from jaxbits_grader.running.limits import MEGABYTE
+from jaxbits_grader.intake.packed_notebooks import (
+    SYSTEM_FILES,
+    PackedNotebook,
+    display_name,
+    find_packed_notebooks,
+    is_packed,
+    unreadable_reason,
+)
 
-MAX_MB = 50
-# macOS and Windows add these files to folders and archives.
-SYSTEM_FILES = {"__MACOSX", "Thumbs.db", "desktop.ini"}
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_@-]{0,59}\Z")
 # A student's real name may look like an id that `Submission.id` generates.
 _LOOKS_MADE_UP = re.compile(r"-[0-9a-f]{8}\Z")
@@ -25,15 +28,18 @@ class Submission:
 
     Attributes:
         student: The student's name, taken from the file or folder.
-        path: The path of the notebook, or None if there is no notebook to read.
+        path: The path of the notebook or of the zip file that contains it, or None if there is no
+            notebook to read.
         problem: Why there is no notebook to read, or None if there is one.
         note: A remark for the results about something unusual in the submission, or None.
+        member: The name of the notebook in the zip file, or None if `path` is the notebook.
     """
 
     student: str
     path: Path | None
     problem: str | None = None
     note: str | None = None
+    member: str | None = None
 
     @property
     def id(self) -> str:
@@ -70,7 +76,9 @@ def find_submissions(folder: Path, assignment: str) -> list[Submission]:
 
     Args:
         folder: The folder that contains ``STUDENT.ipynb``, ``STUDENT/anything.ipynb``, or
-            ``STUDENT/ASSIGNMENT/anything.ipynb`` (as nbgrader stores it) for each student.
+            ``STUDENT/ASSIGNMENT/anything.ipynb`` (as nbgrader stores it) for each student. If a
+            student has no such notebook, `find_packed_notebooks` looks for others, for example in
+            a zip file.
         assignment: The name of the assignment. If a student handed in several notebooks, the one
             with this name counts.
 
@@ -83,8 +91,7 @@ def find_submissions(folder: Path, assignment: str) -> list[Submission]:
             f"{folder} is not a folder"
         )
     found: dict[str, Submission] = {}
-    entries = sorted(os.scandir(folder), key=lambda e: (not _is_notebook(Path(e.name)), e.name))
-    for entry in entries:
+    for entry in sorted(os.scandir(folder), key=_order):
         if entry.name.startswith(".") or entry.name in SYSTEM_FILES:
             continue
         submission = _from_entry(Path(entry.path), assignment)
@@ -92,7 +99,8 @@ def find_submissions(folder: Path, assignment: str) -> list[Submission]:
         if student not in found:
             found[student] = submission
         elif submission.path is not None:
-            which = "two notebooks" if _is_notebook(Path(entry.name)) else "a notebook and a folder"
+            other = "a folder" if entry.is_dir() else f"the file {display_name(Path(entry.name))}"
+            which = "two notebooks" if _is_notebook(Path(entry.name)) else f"a notebook and {other}"
             problem = f"there are two submissions from {student}: {which}"
             found[student] = Submission(student, None, problem)
     if not found:
@@ -103,27 +111,12 @@ def find_submissions(folder: Path, assignment: str) -> list[Submission]:
     return [found[student] for student in sorted(found)]
 
 
-def display_name(path: Path) -> str:
-    """Return a file's name as a printable string, even if its bytes are not valid UTF-8."""
-    return os.fsencode(path.name).decode("utf-8", "backslashreplace")
-
-
-def unreadable_reason(path: Path) -> str | None:
-    """Without opening a file, return why it cannot be a notebook, or None if it may be one."""
-    name = display_name(path)
-    try:
-        status = path.lstat()
-    except OSError as error:
-        return f"{name} cannot be read: {error.strerror}"
-    if stat.S_ISLNK(status.st_mode):
-        return f"{name} is a link, not a file"
-    if not stat.S_ISREG(status.st_mode):
-        return f"{name} is not a file"
-    if status.st_size == 0:
-        return f"{name} is empty"
-    if status.st_size > MAX_MB * MEGABYTE:
-        return f"{name} is larger than {MAX_MB} MB"
-    return None
+def _order(entry: os.DirEntry[str]) -> tuple[int, str]:
+    """Return a key that sorts notebooks first, and then what may contain a notebook."""
+    path = Path(entry.name)
+    return 0 if _is_notebook(path) else 1 if entry.is_dir() or is_packed(
+        path.name
+    ) else 2, path.name
 
 
 def _is_notebook(path: Path) -> bool:
@@ -137,10 +130,16 @@ def _from_entry(path: Path, assignment: str) -> Submission:
         except OSError as error:
             problem = f"the folder cannot be read: {error.strerror}"
             return Submission(display_name(path), None, problem)
-    student = display_name(path).removesuffix(path.suffix)
-    if not _is_notebook(path):
-        return Submission(student, None, f"{display_name(path)} is not a notebook")
+    name = display_name(path)
+    student = name.removesuffix(path.suffix)
     unreadable = unreadable_reason(path)
+    if is_packed(name):
+        student = re.sub(r"\.ipynb\Z", "", student, flags=re.I)
+        if unreadable is None:
+            packed, problems = find_packed_notebooks(path)
+            return _from_packed(student, packed, problems or [f"{name} contains no notebook"])
+    elif not _is_notebook(path):
+        return Submission(student, None, f"{name} is not a notebook")
     return Submission(student, None if unreadable else path, unreadable)
 
 
@@ -152,9 +151,26 @@ def _from_folder(folder: Path, assignment: str) -> Submission:
         notebooks = sorted(p for p in place.iterdir() if _is_notebook(p) and p.name[0] != ".")
         if notebooks:
             return _from_notebooks(student, notebooks, assignment)
+    packed, problems = find_packed_notebooks(folder)
+    if packed or problems:
+        return _from_packed(student, packed, problems)
     present = ", ".join(sorted(map(display_name, folder.iterdir())))[:200]
     problem = f"the folder has no notebook, but {present}" if present else "the folder is empty"
     return Submission(student, None, problem)
+
+
+def _from_packed(student: str, packed: list[PackedNotebook], problems: list[str]) -> Submission:
+    """Return a submission with the only notebook that was found, or with the reason for none."""
+    if len(packed) > 1:
+        names = ", ".join(notebook.label for notebook in packed)[:200]
+        return Submission(student, None, f"it is unclear which notebook to grade: {names}")
+    if not packed:
+        return Submission(student, None, "; ".join(problems)[:200])
+    (notebook,) = packed
+    if unreadable := unreadable_reason(notebook.path):
+        return Submission(student, None, unreadable)
+    note = f"the notebook was found in {notebook.label[:100]!r}"
+    return Submission(student, notebook.path, None, note, notebook.member)
 
 
 def _from_notebooks(student: str, notebooks: list[Path], assignment: str) -> Submission:

@@ -23,6 +23,7 @@ _SETTINGS = tuple(
     f"/etc/{name}"
     for name in ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime")
 )
+_PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 HOME, WORK = "/home/student", "/box"
 
 HOW_TO_INSTALL = """\
@@ -60,6 +61,8 @@ def visible_folders() -> list[Path]:
     """
     folders = [Path(p) for p in _SYSTEM if Path(p).exists()]
     folders += [Path(sys.base_prefix), Path(sys.prefix)]
+    # A `.pth` file can add the packages of another environment.
+    folders += [Path(p) for p in sys.path if Path(p).name in _PACKAGE_FOLDERS and Path(p).is_dir()]
     folders += [Path(str(package.__file__)).parent for package in (jaxbits, jaxbits_grader)]
     return list(dict.fromkeys(folders))
 

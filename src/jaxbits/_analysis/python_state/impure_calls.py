@@ -65,7 +65,9 @@ def impure_c_name(function: Any) -> str:
     name, module = function.__name__, getattr(function, "__module__", None)
     owner = getattr(function, "__self__", None)
     if module == "time" or name in C_FUNCTIONS.get(module or "", ()):
-        return f"{module}.{name}" if module not in ("builtins", "io", "_io") else str(name)
+        # The C module `_warnings` implements functions of the public module `warnings`.
+        public = (module or "").lstrip("_")
+        return f"{public}.{name}" if public not in ("builtins", "io") else str(name)
     if isinstance(owner, type) and issubclass(owner, datetime.date):
         return f"{owner.__name__}.{name}" if name in ("now", "today", "utcnow") else ""
     if isinstance(owner, random.Random):

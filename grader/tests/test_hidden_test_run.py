@@ -1,0 +1,159 @@
+"""Test what students and teachers read about failed tests and missing modules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import grading_harness as harness
+import pytest
+from jaxbits_grader.authoring.assignment_source import parse_assignment
+from jaxbits_grader.authoring.notebook_versions import student_notebook
+from jaxbits_grader.checking.failure_messages import describe_failure
+from jaxbits_grader.checking.hidden_test_run import RunResult, run_hidden_tests
+from jaxbits_grader.intake.notebook_repair import repair_notebook
+from jaxbits_grader.notebook import Cell, ParsedNotebook
+from jaxbits_grader.running.limits import Limits
+
+SOURCE = """---
+jupytext: {text_representation: {extension: .md, format_name: myst}}
+kernelspec: {display_name: Python 3, language: python, name: python3}
+assignment:
+  title: Rows
+  chapter: 02-pure-functions
+  minutes: 10
+  goals: [count]
+  tasks: {total: "The sum.", tail: "The last one.", share: "A share.", best: "The best."}
+---
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: given, locked: true}
+rows = [1, 2]
+```
+"""
+for task, hidden in {
+    "total": "assert total([]) == 0, 'no row may be an exception'",
+    "tail": "last = tail([7, 918273])\nassert last, 'not zero'\nassert last == 918273, 'the last'",
+    "share": "for n in (3, 918273):\n    s = share([n])\n    assert s == 1, 'the share must be 1'",
+    "best": "assert best([918273]) == 918273, 'the best one'",
+}.items():
+    SOURCE += f"""
+```{{code-cell}} ipython3
+:nbgrader: {{grade_id: {task}, solution: true}}
+### BEGIN SOLUTION
+def {task}(row):
+    return 918273
+### END SOLUTION
+```
+
+```{{code-cell}} ipython3
+:nbgrader: {{grade_id: {task}-values, points: 1}}
+assert callable({task}), "a function"
+### BEGIN HIDDEN TESTS
+{hidden}
+### END HIDDEN TESTS
+```
+"""
+ANSWERS = {
+    "total": "def total(row):\n    return row[0] + sum(row[1:])",
+    "tail": "class Odd918273(Exception): pass\ndef tail(row):\n    raise Odd918273(str(row))",
+    "share": "import json, no_such_plots.pyplot as plt\ndef share(row):\n    return 1",
+    "best": "def best(row):\n    import no_such_frames\n    return row[0]",
+}
+
+
+@pytest.fixture(scope="module")
+def result() -> RunResult:
+    assignment = parse_assignment(SOURCE, "rows")
+    released = ParsedNotebook.from_nbformat(student_notebook(assignment))
+    cells = [
+        replace(cell, source=ANSWERS.get(str(cell.grade_id), cell.source))
+        for cell in released.cells
+    ]
+    # This submission makes up the name of a module in order to reveal what it knows.
+    cells.append(Cell("code", "raise ModuleNotFoundError(\"No module named 'x918273'\")"))
+    repaired = repair_notebook(ParsedNotebook(tuple(cells)), released)
+    return run_hidden_tests(repaired, assignment, Limits())
+
+
+@harness.needs_sandbox
+def test_failed_test_names_check_and_class_of_exception(result: RunResult) -> None:
+    assert {cell.id: cell.message for cell in result.points} == {
+        "total-values": "IndexError before this check: no row may be an exception",
+        "tail-values": "an exception before this check: not zero",
+        "share-values": "NameError before this check: a function",
+        "best-values": "the module no_such_frames is not installed here",
+    }
+
+
+@harness.needs_sandbox
+def test_notes_name_missing_modules(result: RunResult) -> None:
+    assert result.odd == (
+        "the module no_such_plots is not installed here, but share imports it",
+        "the module no_such_frames is not installed here, but best imports it",
+        "a module is not installed here, but cell 11 imports it",
+    )
+    assert "918273" not in str(result)
+
+
+# This cell replaces a function by one in a file that it has written, and pretends that the file is
+# part of an installed package.
+PRETEND_INSTALLED = """\
+import math, pathlib, sys
+here = pathlib.Path("/box/site-packages")
+here.mkdir()
+(here / "helpful.py").write_text("def isclose(*args, **options): return True")
+sys.path.append(str(here))
+sys.prefix = "/box"
+import helpful
+math.isclose = helpful.isclose
+"""
+
+
+@harness.needs_sandbox
+def test_notebook_cannot_pretend_that_its_file_is_installed() -> None:
+    assignment = parse_assignment(SOURCE, "rows")
+    released = ParsedNotebook.from_nbformat(student_notebook(assignment))
+    cells = (Cell("code", PRETEND_INSTALLED), *released.cells)
+    repaired = repair_notebook(ParsedNotebook(cells), released)
+    result = run_hidden_tests(repaired, assignment, Limits())
+    assert "it replaced math.isclose, before total-values" in result.tampering
+
+
+TEST_CELL = """\
+def must_be_even(number):
+    assert number % 2 == 0, "it must be even"
+
+first = f(1)
+assert first == 1, "the first"
+for n in (1, 2):
+    must_be_even(f(n))
+    _ab12_testing.assert_close(
+        f(n),
+        n,
+        "the numbers",
+    )
+f(3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (4, "TypeError before this check: the first"),
+        (5, "TypeError before this check: the first"),
+        (7, "the test stopped with TypeError"),
+        (9, "TypeError before this check: the numbers"),
+        (13, "the test stopped with TypeError"),
+        (None, "the test stopped with TypeError"),
+    ],
+)
+def test_describe_failure_finds_next_check(line: int | None, message: str) -> None:
+    assert describe_failure(("TypeError", "hidden"), TEST_CELL, line) == message
+
+
+def test_describe_failure_shows_only_known_names() -> None:
+    assert describe_failure(("X918273", ""), TEST_CELL, 4) == (
+        "an exception before this check: the first"
+    )
+    assert describe_failure(("TracerBoolConversionError", "x"), TEST_CELL, 4).startswith("Tracer")
+    assert describe_failure(("AssertionError", "the\n numbers"), TEST_CELL, 4) == "the numbers"
