@@ -57,7 +57,7 @@ def nan(target: FunctionUnderTest) -> Iterator[Finding]:
     >>> x = jnp.array([1.0, 2.0])
     >>> found = detect.nan(lambda x: jnp.where(x > 0, x * jnp.log(x), 0.0).sum(), x)[0]
     >>> found.message, found.evidence
-    ('the gradient is NaN on other inputs, behind a where', 'argument 1 with an entry of 0')
+    ('the gradient is NaN on other inputs, behind a where', 'argument x with an entry of 0')
     >>> detect.nan(lambda x: jnp.log1p(jnp.exp(x)).sum(), x)
     []
     """
