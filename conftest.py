@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 # Appended, so that no folder of the project hides an installed package of the same name.
-sys.path += [str(ROOT), str(ROOT / "tests")]
+sys.path += [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "library")]
 
 pytest_plugins = [
     "nbval_exact.plugin",

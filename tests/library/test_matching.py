@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from match_vectors import LAYOUT, Vector, damage, read_vectors
+from matcher_vectors import LAYOUT, Vector, damage, read_vectors
 
 from jaxbits import explain
 from jaxbits._catalogue import Symptom, load

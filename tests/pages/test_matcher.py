@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from contents import stored_errors
-from match_vectors import damage, read_vectors
+from matcher_vectors import damage, read_vectors
 from playwright.sync_api import Browser, Page
 
 from jaxbits._catalogue import load

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent / "library" / "match_vectors"
+FOLDER = Path(__file__).resolve().parent / "match_vectors"
 
 
 @dataclass(frozen=True)
