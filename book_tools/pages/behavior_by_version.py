@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -15,6 +17,7 @@ from book_tools.pages.html_utils import (
 )
 from book_tools.pages.render import render_page
 from book_tools.pages.version_index import Change, index_changes, names_of_change
+from book_tools.project_metadata import ROOT
 from book_tools.versions.chapter_cells import is_similar
 from book_tools.versions.compare_runs import (
     Record,
@@ -27,6 +30,24 @@ from jaxbits import _catalogue
 
 PACKAGES = ("python", "jax", "jaxlib", "flax", "optax", "numpy", "torch")
 MAX_LINE = 240
+
+
+@functools.cache
+def _headings(stem: str) -> frozenset[str]:
+    """Return the headings of a chapter, or an empty set if there is no such chapter."""
+    path = ROOT / "chapters" / f"{stem}.md"
+    text = path.read_text("utf8") if path.exists() else ""
+    return frozenset(heading.strip() for heading in re.findall(r"^##+ (.+)$", text, re.M))
+
+
+def _link(stem: str, section: str, bit: str = "") -> str:
+    """Return a link to a section of a chapter.
+
+    If the chapter has been edited since the run and lacks the section, the link leads to its top.
+    """
+    if section and (headings := _headings(stem)) and section not in headings:
+        return f'<a href="../chapters/{stem}.html">{inline_code(section)}</a>'
+    return link_to_section(stem, section, bit)
 
 
 def _count_outcomes(claims: Iterable[Mapping[str, Any]]) -> str:
@@ -93,7 +114,7 @@ def _claims_table(
             continue
         section = next(iter(seen.values())).get("section", "")
         made_for = next((c["made_for"] for c in seen.values() if "made_for" in c), "all versions")
-        link = link_to_section(stem, section, bit)
+        link = _link(stem, section, bit)
         outcomes = (_describe_outcome(seen.get(title)) for title in chapters)
         change = Change(f"claim-{stem[:2]}-{len(rows) + 1}", text, made_for, section)
         # A claim about a device says nothing about versions.
@@ -163,14 +184,14 @@ def _differing_wordings(
             text, section = f"the message of {error['names'][0]}", error["section"]
             change = Change(f"message-{stem[:2]}-{number}", text, section=section)
             names = names_of_change(text, title)
-            yield change, names, link_to_section(stem, section), lines
+            yield change, names, _link(stem, section), lines
 
 
 def _printed_table(stem: str, chapters: Mapping[str, Mapping[str, Any]]) -> str:
     """Return a table with the first differing line of each output that differs from the book's."""
     rows = [
         [
-            link_to_section(stem, output["section"]), escape_html(title),
+            _link(stem, output["section"]), escape_html(title),
             *(_line_html(without_noise(output[key])) for key in ("stored", "here")),
         ]
         for title, chapter in chapters.items()

@@ -103,3 +103,13 @@ def test_branch_in_library_is_not_about_shape():
     arguments = (values, {"training": True})
     assert detect.dynamic_shape(step, *arguments) == []
     assert len(detect.control_flow(step, *arguments)) == 1
+
+
+def test_branch_in_jax_is_about_shape():
+    def kept(condition, x):
+        return jnp.compress(condition, x)
+
+    arguments = (jnp.array([True, False, True]), jnp.arange(3.0))
+    assert len(detect.dynamic_shape(kept, *arguments)) == 1
+    with pytest.warns(UserWarning, match="cannot trace the function"):
+        assert detect.control_flow(kept, *arguments) == []

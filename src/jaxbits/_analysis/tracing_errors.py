@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
+import traceback
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -20,6 +22,7 @@ _CONVERSION_FRAMES = {
     "__index__", "__bool__", "__int__", "__float__", "__complex__", "__array__", "error", "_error",
     "reraise_with_filtered_traceback", "op", "meth", "concrete_or_error", "deferring_binary_op",
 }  # fmt: skip
+_JAX = Path(jax.__file__).parent
 _HOST_READS = {"item", "tolist"}  # The check `transfer` reports these.
 _SHAPE_ERRORS = ("Shapes must be 1D sequences of concrete", "static start", "must be static")
 
@@ -34,7 +37,8 @@ def classify_error(error: Exception) -> tuple[str, CodeLocation | None]:
     location = location_of_error(error.__traceback__)
     is_in_library = bool(_library_calls(error))
     if name == "TracerBoolConversionError":
-        return "control_flow", location
+        # If JAX itself branches on a value, it needs the value for a shape, as `jnp.compress` does.
+        return ("dynamic_shape" if _is_raised_in_jax(error) else "control_flow"), location
     if name == "TracerIntegerConversionError":
         return ("dynamic_shape" if is_in_library else "control_flow"), location
     if name == "NonConcreteBooleanIndexError":
@@ -55,15 +59,25 @@ def classify_error(error: Exception) -> tuple[str, CodeLocation | None]:
 def _library_calls(error: Exception) -> list[str]:
     """Return the library functions that the innermost user line calls, apart from conversions."""
     below: list[str] = []
-    traceback: Any = error.__traceback__
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
+    step: Any = error.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
         if is_user_code(code.co_filename):
             below = []
         elif code.co_name not in _CONVERSION_FRAMES and not code.co_name.startswith("check_"):
             below.append(code.co_name)
-        traceback = traceback.tb_next
+        step = step.tb_next
     return below
+
+
+def _is_raised_in_jax(error: Exception) -> bool:
+    """Return whether the innermost function is JAX's own, apart from conversions."""
+    files = [
+        frame.f_code.co_filename
+        for frame, _ in traceback.walk_tb(error.__traceback__)
+        if frame.f_code.co_name not in _CONVERSION_FRAMES
+    ]
+    return bool(files) and Path(files[-1]).is_relative_to(_JAX)
 
 
 def is_about_tracer(error: BaseException) -> bool:

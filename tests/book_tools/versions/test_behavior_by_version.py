@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from version_records import changed_chapter, changed_record, record
 
+from book_tools.pages import behavior_by_version
 from book_tools.pages.behavior_by_version import versions_page as page
 from book_tools.versions import run_versions as program
 from book_tools.versions.compare_runs import fully_checked_environments
@@ -29,7 +30,8 @@ def test_versions_page_without_differences():
     assert "3 passed" in text
 
 
-def test_versions_page_lists_claim_not_made():
+def test_versions_page_lists_claim_not_made(monkeypatch):
+    monkeypatch.setattr(behavior_by_version, "_headings", lambda stem: {"A read"})
     run = changed_record("claims", outcome="not made", made_for="jax>=0.8")
     text = page(BOOK | {"colab": run})
     assert "Nothing differs." not in text
@@ -188,3 +190,12 @@ def test_records_contain_no_machine_paths():
     machine_path = re.compile(r"/(?:home|root|Users|tmp)/\w|[A-Z]:\\\\")
     for path in (ROOT / "reference" / "versions").glob("*.json"):
         assert not machine_path.search(path.read_text("utf8")), path.name
+
+
+def test_link_to_section_that_a_chapter_no_longer_has_leads_to_the_chapter():
+    assert behavior_by_version._link("12-async-dispatch", "A section of an old run") == (
+        '<a href="../chapters/12-async-dispatch.html">A section of an old run</a>'
+    )
+    assert behavior_by_version._link("12-async-dispatch", "Also sharp").endswith(
+        'html#also-sharp">Also sharp</a>'
+    )
