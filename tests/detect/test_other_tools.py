@@ -29,19 +29,20 @@ def test_the_sample_is_the_same_every_time():
 
 
 @pytest.mark.parametrize(
-    ("name", "check", "alarms"),
-    [
-        # Some cases reuse a key on purpose, and JAX reports this as well.
-        ("`jax.debug_key_reuse`", "key_reuse", 1),
-        ("JAX’s own errors and warnings", "control_flow", 0),
-    ],
+    ("name", "check"),
+    [("`jax.debug_key_reuse`", "key_reuse"), ("JAX’s own errors and warnings", "control_flow")],
 )
-def test_jax_finds_some_cases_and_has_few_false_alarms(name, check, alarms):
-    ids = other_tools.case_ids(check, 4)
+def test_jax_finds_some_cases_and_has_no_false_alarms(name, check):
+    # Some of our own cases reuse a key on purpose, and JAX reports them, too.
+    given = [one for one in other_tools.case_ids(check) if one.folder == "given_cases"]
+    ids = [
+        *[one for one in given if one.expected][:4],
+        *[one for one in given if not one.expected][:4],
+    ]
     seen = [(one.expected, other_tools.reports(TOOLS[name], check, one)) for one in ids]
     score = other_tools.score(seen)
-    assert score.found >= 1
-    assert (score.positives, score.alarms, score.negatives) == (4, alarms, 4)
+    assert score.found >= 2
+    assert (score.positives, score.alarms, score.negatives) == (4, 0, 4)
 
 
 def test_an_error_of_a_tool_is_not_a_detection(capsys):
