@@ -67,6 +67,7 @@ def is_from_jax_ecosystem(error: BaseException) -> bool:
       traceback that JAX attaches as the cause.
     - The error is a TypeError whose message mentions a tracer or JAX, or an error that `jit` raises
       for a static argument that is not hashable.
+    - The error is an ImportError about a module of one of these libraries.
     - The traceback has a frame in PyTorch's data loader, which is the subject of chapter 17.
     - Python or NumPy raised the error on a line of the user's code that contains an object from one
       of these libraries.
@@ -81,6 +82,9 @@ def is_from_jax_ecosystem(error: BaseException) -> bool:
         return True
     frames = traceback.walk_tb(error.__traceback__)
     if any(_TORCH_LOADER.search(frame.f_code.co_filename) for frame, _ in frames):
+        return True
+    # Python raises this error on the line with the import, so no frame is in the library.
+    if isinstance(error, ImportError) and (error.name or "").split(".")[0] in JAX_ECOSYSTEM:
         return True
     message = str(error)
     if isinstance(error, TypeError) and _MENTIONS_JAX.search(message):

@@ -240,3 +240,15 @@ For simplicity, JAX has removed its internal frames from the traceback of the fo
 def test_explain_rejects_unsupported_types():
     with pytest.raises(TypeError, match="error must be an exception or a traceback, got 3"):
         explain(3)
+
+
+def test_explain_recognizes_a_name_that_jax_lacks():
+    with pytest.raises(ImportError) as raised:
+        from jax import linear_util  # noqa: F401
+    assert explain(raised.value).bits[0].id == "library-needs-another-jax"
+
+
+def test_explain_ignores_a_name_that_another_module_lacks():
+    with pytest.raises(ImportError) as raised:
+        from math import linear_util  # noqa: F401
+    assert not explain(raised.value)
