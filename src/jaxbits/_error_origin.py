@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import itertools
 import linecache
 import re
 import sysconfig
@@ -26,6 +28,10 @@ _MENTIONS_JAX = re.compile(r"Tracer|\bjax\b|\bJAX\b")
 # `jit` raises these errors in C++, so the traceback has no frame in JAX:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jaxlib/jax_jit.cc
 _NON_HASHABLE_STATIC = "Non-hashable static arguments are not supported"
+# Under `jit` and other transformations, JAX calls a function from one of these files:
+# https://github.com/jax-ml/jax/tree/jax-v0.10.2/jax/_src
+_TRACING = re.compile(r"[/\\]jax[/\\]_src[/\\](?:linear_util|interpreters[/\\]partial_eval)\.py$")
+_MAX_ELEMENTS = 20
 _XLA_STATUS = re.compile(r"(?:INVALID_ARGUMENT|FAILED_PRECONDITION|INTERNAL|RESOURCE_EXHAUSTED):")
 
 
@@ -70,7 +76,8 @@ def is_from_jax_ecosystem(error: BaseException) -> bool:
     - The error is an ImportError about a module of one of these libraries.
     - The traceback has a frame in PyTorch's data loader, which is the subject of chapter 17.
     - Python or NumPy raised the error on a line of the user's code that contains an object from one
-      of these libraries.
+      of these libraries, a subclass of one of their classes, or a container of such objects.
+    - Python raised the error in a jitted function of the user that ran under `jax.disable_jit`.
     """
     if _package_of_class(type(error)) in JAX_ECOSYSTEM:
         return True
@@ -95,7 +102,17 @@ def is_from_jax_ecosystem(error: BaseException) -> bool:
     # when user code writes to a view of a JAX array's memory.
     may_be_python = isinstance(error, TypeError | AttributeError | ValueError)
     may_be_python |= bool(_XLA_STATUS.match(message))
-    return may_be_python and _last_line_uses_jax_ecosystem(error)
+    return may_be_python and bool(clues_beyond_the_text(error))
+
+
+def clues_beyond_the_text(error: BaseException) -> list[str]:
+    """Return words about an error that its traceback does not show as text.
+
+    These are the packages of JAX's ecosystem whose objects are on the user's innermost line, and
+    ``disable_jit`` if the error arose in a jitted function that ran without a trace.
+    """
+    clues = sorted(_packages_on_last_line(error))
+    return [*clues, "disable_jit"] if _is_jitted_but_untraced(error) else clues
 
 
 def has_leaked_tracer(error: BaseException) -> bool:
@@ -131,19 +148,45 @@ def _innermost_package(error: BaseException) -> str:
     return _package_of_file(frames[-1][0].f_code.co_filename) if frames else ""
 
 
-def _last_line_uses_jax_ecosystem(error: BaseException) -> bool:
+def _packages_on_last_line(error: BaseException) -> set[str]:
+    """Return the packages of JAX's ecosystem whose objects the innermost line of the user names."""
     frames = list(traceback.walk_tb(error.__traceback__))
     if not frames or not _is_users(frames[-1][0].f_code.co_filename):
-        return False
+        return set()
     frame, line = frames[-1]
     names = re.findall(r"[^\W\d]\w*", linecache.getline(frame.f_code.co_filename, line))
     values = [{**frame.f_globals, **frame.f_locals}.get(name) for name in names]
-    return any(
-        value.__name__.split(".")[0] in JAX_ECOSYSTEM
-        if isinstance(value, types.ModuleType)
-        else _package_of_class(type(_memory_owner(value))) in JAX_ECOSYSTEM
-        for value in values
-    )
+    return set().union(*map(_packages_of, values)).intersection(JAX_ECOSYSTEM)
+
+
+def _is_jitted_but_untraced(error: BaseException) -> bool:
+    """Return whether the error's innermost function is jitted, but ran without a trace.
+
+    Only `jax.disable_jit` makes a jitted function run like this, and it leaves no frame.
+    """
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    if not frames or any(_TRACING.search(frame.f_code.co_filename) for frame in frames):
+        return False
+    function = frames[-1].f_globals.get(frames[-1].f_code.co_name)
+    code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
+    return code is frames[-1].f_code and _package_of_class(type(function)) in JAX_ECOSYSTEM
+
+
+def _packages_of(value: Any, depth: int = 2) -> set[str]:
+    """Return the packages of a module, of a class and its bases, or of an object and its elements.
+
+    Only the first elements of a container are looked at, because it may be long.
+    """
+    if isinstance(value, types.ModuleType):
+        return {value.__name__.split(".")[0]}
+    if isinstance(value, type):
+        return {_package_of_class(kind) for kind in value.__mro__}
+    found = {_package_of_class(kind) for kind in type(_memory_owner(value)).__mro__}
+    if depth and type(value) in (dict, list, tuple):
+        elements = value.values() if type(value) is dict else value
+        for element in itertools.islice(elements, _MAX_ELEMENTS):
+            found |= _packages_of(element, depth - 1)
+    return found
 
 
 def _memory_owner(value: Any) -> Any:

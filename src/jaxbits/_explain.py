@@ -7,7 +7,13 @@ import traceback
 from dataclasses import dataclass
 
 from jaxbits._catalogue import SharpBit, load
-from jaxbits._error_origin import Frame, has_leaked_tracer, is_from_jax_ecosystem, user_frame
+from jaxbits._error_origin import (
+    Frame,
+    clues_beyond_the_text,
+    has_leaked_tracer,
+    is_from_jax_ecosystem,
+    user_frame,
+)
 from jaxbits._matching import catalogue_matcher
 from jaxbits._pasted_error import Message
 
@@ -113,8 +119,10 @@ def explain(error: BaseException | str) -> Explanation:
         if not is_from_jax_ecosystem(error):
             return Explanation(type(error).__name__, (), frame)
         classes = [kind.__name__ for kind in type(error).__mro__]
+        pasted = matcher.read("".join(traceback.format_exception(error)))
         pasted = dataclasses.replace(
-            matcher.read("".join(traceback.format_exception(error))),
+            pasted,
+            whole=" ".join([pasted.whole, *clues_beyond_the_text(error)]),
             main=Message(classes[0], [str(error)]),
             code=frame.code if frame else "",
             is_leak=has_leaked_tracer(error),

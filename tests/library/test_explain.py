@@ -252,3 +252,42 @@ def test_explain_ignores_a_name_that_another_module_lacks():
     with pytest.raises(ImportError) as raised:
         from math import linear_util  # noqa: F401
     assert not explain(raised.value)
+
+
+def test_explain_looks_into_containers_on_the_line():
+    grads = {"w": jnp.ones(3)}
+    with pytest.raises(TypeError) as raised:
+        0.1 * grads
+    assert explain(raised.value).bits[0].id == "gradient-of-another-tree"
+
+
+def test_explain_ignores_a_container_without_arrays():
+    settings = {"rate": 0.1}
+    with pytest.raises(TypeError) as raised:
+        0.1 * settings
+    assert not explain(raised.value)
+
+
+@jax.jit
+def times_factor(x, factor):
+    return x * factor.astype(x.dtype)
+
+
+def test_explain_recognizes_a_jitted_function_that_runs_without_a_trace():
+    x = np.ones(2, np.float32)
+    with pytest.raises(AttributeError) as raised, jax.disable_jit():
+        times_factor(x, 0.5)
+    # The line with `disable_jit` is not the one that Python shows.
+    assert explain(raised.value).bits[0].id == "disable-jit-other-types"
+
+
+def test_explain_recognizes_a_class_that_inherits_from_flax():
+    from flax import linen
+
+    class Stack(linen.Module):
+        def setup(self):
+            self.layers = [linen.Dense(1)]
+
+    with pytest.raises(AttributeError) as raised:
+        Stack().bind({}).layers.append(1)
+    assert explain(raised.value).bits[0].id == "list-becomes-a-tuple"
