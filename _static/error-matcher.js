@@ -160,7 +160,8 @@
       for (const [messages, base, how] of [[this.others, scores.chained, "another"], [this.asides, scores.aside, "aside"]]) {
         for (const message of messages) {
           const alsoAgrees = this.classAgrees(known, message.name);
-          if (known.isIn(message.tight) && this.isLongEnough(known, alsoAgrees, false)) {
+          const isWhole = !message.name && !known.entry.error; // Only a line of a log is compared with a whole line.
+          if (known.isIn(message.tight) && this.isLongEnough(known, alsoAgrees, isWhole)) {
             return { score: base + known.letters / 2 + scores.same_class * alsoAgrees, how };
           }
         }

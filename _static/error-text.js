@@ -70,14 +70,18 @@
   class Reader {
     constructor(rules, classes) {
       Object.assign(this, {
-        rules, classes, messages: [], open: [], loose: [], frames: [], announced: "", markedCode: "",
+        rules, classes, messages: [], open: [], loose: [], announcing: [], lastLoose: "", frames: [],
+        announced: "", markedCode: "",
         isInFrames: false, expectsCode: false, isLate: false,
       });
     }
 
     read(line) {
       const arrow = this.rules.find("arrows", line);
+      const before = this.lastLoose;
+      this.lastLoose = "";
       if (this.rules.find("breaks", line)) {
+        if (this.rules.find("announced", line) && this.rules.find("announcing", before)) this.announcing.push(before);
         this.open = [];
         this.isInFrames = false;
         if (this.rules.find("demoting", line)) this.isLate = true;
@@ -89,7 +93,10 @@
       } else if (this.isInFrames) {
         if (this.expectsCode && !/^\d+\b/.test(line)) this.frames[this.frames.length - 1].code = line;
         this.expectsCode = false;
-      } else this.loose.push(line);
+      } else {
+        this.loose.push(line);
+        this.lastLoose = line;
+      }
     }
 
     readHeader(line) {
@@ -192,6 +199,10 @@
     const asides = [];
     for (const message of reader.messages) {
       if (message !== main) (rules.find("warning", message.name) ? asides : others).push(message);
+    }
+    if (main.name) {
+      others.push(...reader.announcing.map((line) => ({ name: "", lines: [line] })));
+      loose = loose.filter((line) => !reader.announcing.includes(line));
     }
     if (loose.length) asides.push({ name: "", lines: loose });
     const whole = lines.join(" ");

@@ -220,7 +220,9 @@ class _LookUp:
         ):
             for message, tight in messages:
                 also_agrees = self._class_agrees(known, [message.name])
-                if known.is_in(tight) and self._is_long_enough(known, also_agrees, is_main=False):
+                # Only a line of a log is compared with a whole line.
+                is_whole = not message.name and not known.symptom.error
+                if known.is_in(tight) and self._is_long_enough(known, also_agrees, is_whole):
                     return base + known.letters / 2 + scores["same_class"] * also_agrees, how
         if is_line or (agrees < 0 and not self.is_question):
             return 0.0, ""

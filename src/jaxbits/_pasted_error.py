@@ -43,7 +43,8 @@ class PastedText:
 
     Attributes:
         main: The error to explain. Its name is "" if the text names no class.
-        others: The other errors, such as the cause of the main one.
+        others: The other errors, such as the cause of the main one, and the lines of a log that
+            announce a traceback.
         asides: Warnings, and the lines that belong to no message.
         code: The reader's line that led to the error, or "".
         library: The package whose line raised the error, or "".
@@ -115,12 +116,17 @@ class _Reader:
         self.messages: list[Message] = []
         self.open: list[Message] = []
         self.loose: list[str] = []
+        self.announcing: list[str] = []
+        self.last_loose = ""
         self.frames: list[_Frame] = []
         self.announced = self.marked_code = ""
         self.is_in_frames = self.expects_code = self.is_late = False
 
     def read(self, line: str) -> None:
+        before, self.last_loose = self.last_loose, ""
         if self.rules.find("breaks", line):
+            if self.rules.find("announced", line) and self.rules.find("announcing", before):
+                self.announcing.append(before)
             self.open, self.is_in_frames = [], False
             self.is_late |= bool(self.rules.find("demoting", line))
         elif arrow := self.rules.find("arrows", line):
@@ -136,6 +142,7 @@ class _Reader:
             self.expects_code = False
         else:
             self.loose.append(line)
+            self.last_loose = line
 
     def _read_header(self, line: str) -> bool:
         match = self.rules.find("header", line)
@@ -225,6 +232,9 @@ def read_pasted_text(text: str, classes: Collection[str] = ()) -> PastedText:
         if message is not main:
             is_aside = rules.find("warning", message.name)
             (asides if is_aside else others).append(message)
+    if main.name:
+        others += [Message("", [line]) for line in reader.announcing]
+        loose = [line for line in loose if line not in reader.announcing]
     if loose:
         asides.append(Message("", loose))
     whole = " ".join(lines)
