@@ -168,8 +168,9 @@ def _is_jitted_but_untraced(error: BaseException) -> bool:
     if not frames or any(_TRACING.search(frame.f_code.co_filename) for frame in frames):
         return False
     function = frames[-1].f_globals.get(frames[-1].f_code.co_name)
-    code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
-    return code is frames[-1].f_code and _package_of_class(type(function)) in JAX_ECOSYSTEM
+    if function is None or _package_of_class(type(function)) not in JAX_ECOSYSTEM:
+        return False
+    return getattr(inspect.unwrap(function), "__code__", None) is frames[-1].f_code
 
 
 def _packages_of(value: Any, depth: int = 2) -> set[str]:
