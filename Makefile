@@ -12,7 +12,7 @@ export TORCH_INDEX
 
 .DEFAULT_GOAL := help
 .PHONY: help python chapter-name book-packages all-packages book test test-all test-grader serve pdf \
-  chapter chapters solutions lint format versions bench tables assignments lock address clean distclean
+  chapter chapters solutions lint format versions bench tables assignments slides teachers lock address clean distclean
 
 help:  ## list the targets
 	@echo "Targets that build the book (they install about 1 GB into .venv the first time):"
@@ -76,6 +76,12 @@ pdf: all-packages book  ## print the book to _build/pdf/jax-sharp-bits.pdf
 
 assignments: all-packages  ## write the students' notebooks from the sources in assignments/
 	@$(RUN) assignments
+
+slides: all-packages  ## make lecture slides of all chapters in _build/slides (ARGS=04-out-of-bounds)
+	@$(RUN) slides $(ARGS)
+
+teachers: all-packages  ## write solutions and wrong answers to teachers/, which Git ignores (ARGS)
+	@$(RUN) teachers $(ARGS)
 
 versions: all-packages  ## run chapters and tests on other versions of JAX, and show what differs
 	@$(RUN) versions $(ARGS)

@@ -39,6 +39,7 @@
       this.order = allWords(entry.text);
       this.line = entry.line ? new RegExp(entry.line) : null;
       this.context = entry.context ? new RegExp(entry.context) : null;
+      this.caller = entry.caller ? new RegExp(entry.caller) : null;
     }
 
     isIn(text) {
@@ -143,6 +144,7 @@
     mayBe(entry, known) {
       if (entry.leaked && !this.pasted.isLeak) return false;
       if (entry.generic && this.pasted.isForeign) return false;
+      if (known.caller && !known.caller.test(this.pasted.caller)) return false;
       return !known.context || known.context.test(this.pasted.whole);
     }
 
@@ -154,8 +156,8 @@
       const isLine = name && !known.entry.error; // A line of a log is no part of an error's message.
       if (!isLine && known.isIn(this.tight) && this.isLongEnough(known, agrees, true)) {
         const extra = agrees > 0 ? scores.same_class : agrees < 0 ? scores.other_class : 0;
-        const leak = known.entry.leaked ? 1000 : 0;
-        return { score: scores.exact + known.letters + extra + leak, how: "message" };
+        const foundWhere = (known.entry.leaked ? 1000 : 0) + (known.caller ? scores.caller : 0);
+        return { score: scores.exact + known.letters + extra + foundWhere, how: "message" };
       }
       for (const [messages, base, how] of [[this.others, scores.chained, "another"], [this.asides, scores.aside, "aside"]]) {
         for (const message of messages) {

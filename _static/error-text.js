@@ -165,6 +165,23 @@
       const found = own.length ? own : foreign;
       return found.length ? found[found.length - 1].code : this.markedCode;
     }
+
+    /** The package of the innermost frame outside JAX, or "" if it is the reader's. */
+    caller() {
+      for (const { file, code } of [...this.frames].reverse()) {
+        const match = this.rules.find("package", file);
+        if (match && !this.rules.find("jax_itself", match[1])) return match[1];
+        // The import system and other modules of Python may stand between the two.
+        if (!this.rules.find("library", file)) return this.importedPackage(code);
+      }
+      return this.importedPackage(this.markedCode);
+    }
+
+    /** The package that a line imports, whose frames are left out, or "". */
+    importedPackage(code) {
+      const match = this.rules.find("imported", code);
+      return match ? match[1] : "";
+    }
   }
 
   /** The last error that is named in the middle of a line. */
@@ -211,6 +228,7 @@
       main, others, asides, whole,
       code: reader.readerCode(),
       library: last ? last[1] : "",
+      caller: reader.caller(),
       hasFrames: reader.frames.length > 0,
       isForeign: reader.frames.length > 0 && !rules.find("mentions_jax", whole) &&
         Boolean(rules.find("mentions_others", whole)),

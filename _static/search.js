@@ -61,7 +61,7 @@
     return word.split("_").some((part) => part && others.some((other) => other.startsWith(part.slice(0, beginning.length))));
   }
 
-  /** All records with a word of the query, best first. A record need not have every word. */
+  /** All records with a word of the query, best first, and the words that the book lacks. A record need not have every word. */
   async function rank(query) {
     const { pagefind, kinds, records, synonyms } = await load();
     const typed = words(query);
@@ -90,17 +90,32 @@
       const answered = most.reduce((total, score, n) => total + (record.scores[n] ? score : 0), 0) / whole;
       record.score = sum * answered ** 2 * (KINDS[kinds.get(record.result.id)] || 1);
     }
-    return ranked.sort((a, b) => b.score - a.score);
+    ranked.sort((a, b) => b.score - a.score);
+    const missing = typed.filter((word, n) => !most[n] && /\p{L}{3}/u.test(word));
+    // Three places, because the best one may have only the rarest word.
+    const best = ranked.slice(0, 3).map(({ scores }) => scores.filter(Boolean).length / typed.length);
+    return { ranked, missing, isAnswered: Math.max(0, ...best) > 0.5 };
   }
 
-  /** The best places for a query: {url, title, page, text}, the url relative to the book's root. */
-  async function find(query, limit) {
-    const ranked = (await rank(query)).slice(0, limit);
+  async function describe(ranked) {
     return Promise.all(ranked.map(async ({ result }) => {
       const { raw_url: path, meta, content } = await result.data();
       const [, page, anchor] = path.match(/^\/(.*?\.html)\/(.*)\.html$/); // as book_tools/website/search_index.py writes them
       return { url: anchor ? `${page}#${anchor}` : page, title: meta.title, page: meta.page, text: content };
     }));
+  }
+
+  /** The best places for a query: {url, title, page, text}, the url relative to the book's root. */
+  async function find(query, limit) {
+    return describe((await rank(query)).ranked.slice(0, limit));
+  }
+
+  /** How many results there are, and what the book lacks, so that no one takes the nearest section for an answer. */
+  function summary(count, limit, missing, isAnswered) {
+    const some = count === 1 ? "1 result" : `${count === limit ? "The first " : ""}${count} results`;
+    const absent = missing.slice(0, 3).map((word) => `“${word}”`).join(", ");
+    if (absent) return `The book does not contain ${absent}. ${some} for the other words`;
+    return isAnswered ? some : `No section contains most of these words. ${some} for some of them`;
   }
 
   /* ---- Words in a text ---- */
@@ -192,10 +207,11 @@
       if (location.protocol === "file:") return show([], query, "", advice.file);
       if (!words(query).length) return show([], query, "", null);
       try {
-        const results = await find(query, limit);
+        const { ranked, missing, isAnswered } = await rank(query);
+        const results = await describe(ranked.slice(0, limit));
         if (mine !== turn) return; // more was typed since
-        const count = results.length === 1 ? "1 result" : `${results.length === limit ? "The first " : ""}${results.length} results`;
-        show(results, query, results.length ? count : `Nothing found for “${query}”.`, results.length ? null : advice.none);
+        if (!results.length) return show(results, query, `Nothing found for “${query}”.`, advice.none);
+        show(results, query, summary(results.length, limit, missing, isAnswered), isAnswered ? null : advice.none);
       } catch (error) {
         if (mine === turn) show([], query, "", advice.broken);
       }
@@ -392,7 +408,7 @@
     addEventListener("popstate", arrive);
   }
 
-  root.jaxbitsSearch = { find };
+  root.jaxbitsSearch = { find, rank };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
   else start();
 })(window);

@@ -93,7 +93,7 @@ def _seconds(call: Callable[[], object]) -> float:
 def _parts(fn: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, float]:
     """Return the durations, in seconds, of the shared trace and of each check."""
     checks = detect.detectors()
-    probes = [check.probe for check in checks.values() if check.probe is not None]
+    probes = [probe for check in checks.values() for probe in check.probes]
     target = FunctionUnderTest(fn, args, probes=probes)
     began = time.perf_counter()
     assert target.trace.program is not None

@@ -28,6 +28,8 @@ COMMANDS = (
     ("address", "website.set_repository_url", "set or remove the repository's address"),
     ("serve", "website.serve", "serve the built book on this machine"),
     ("pdf", "website.pdf", "print the built book to a PDF file"),
+    ("slides", "slides.make_slides", "make lecture slides of the chapters as HTML and PDF"),
+    ("teachers", "teachers.private_folder", "write solutions and wrong answers for teachers"),
     ("publish", "website.publish", "push the built book to the branch that GitHub Pages serves"),
     ("screenshots", "website.screenshots", "take screenshots of the built book"),
     ("social-image", "website.social_image", "draw the image shown next to links to the book"),

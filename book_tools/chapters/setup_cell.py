@@ -20,7 +20,7 @@ installed = distributions(name="jaxbits")
 origins = [one.read_text("direct_url.json") or "" for one in installed]
 is_outdated = any("/wheels/" in o and WHEEL not in o for o in origins)
 if IN_COLAB and WHEEL and (is_missing or is_outdated):
-    # Without dependencies: JAX, NumPy and PyTorch stay as Colab has them.
+    # --no-deps keeps the versions of JAX, NumPy, and PyTorch that Colab has.
     install = [sys.executable, "-m", "pip", "install", "--no-deps"]
     install += ["--force-reinstall", WHEEL]
     if subprocess.run(install, capture_output=True).returncode != 0:

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import jinja2
-
 from book_tools.pages.html_utils import bit_address, escape_html, inline_code, script_json
+from book_tools.templates import load_templates
 
-# Autoescaping is off, because most templates are Markdown with only some parts in HTML.
-_TEMPLATES = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
-    undefined=jinja2.StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-)
+_TEMPLATES = load_templates(Path(__file__).with_name("templates"))
 _TEMPLATES.filters |= {
     "address": bit_address,
     "code": inline_code,

@@ -9,6 +9,7 @@
 - ``reference/by-symptom.md`` leads from a symptom to a section, based on ``by-symptom.toml``.
 - ``reference/glossary.md`` defines the terms in ``glossary.toml``.
 - ``reference/assignments.md`` describes each assignment, based on its source.
+- ``reference/syllabus.md`` describes three versions of a course, based on ``syllabus.toml``.
 - ``reference/detectors.md`` describes each detector, with its scores and its cost.
 
 Building the book does this automatically (``_ext/generated_pages.py``).
@@ -20,9 +21,10 @@ import argparse
 from pathlib import Path
 
 from book_tools.files import write_if_changed
-from book_tools.pages import assignments, detectors, glossary, symptoms
+from book_tools.pages import assignments, detectors, glossary, syllabus, symptoms
 from book_tools.pages.catalogue_pages import errors_page, silent_failures_page
 from book_tools.pages.html_utils import chapter_titles
+from book_tools.pages.syllabus_source import SOURCE as SYLLABUS
 from book_tools.project_metadata import ROOT
 from jaxbits import _catalogue
 
@@ -41,6 +43,8 @@ def write_pages(root: Path = ROOT) -> list[Path]:
     }
     if (root / "assignments").is_dir():
         pages[folder / "assignments.md"] = assignments.assignments_page(root)
+    if (root / SYLLABUS).is_file():
+        pages[folder / "syllabus.md"] = syllabus.syllabus_page(root)
     if (folder / "detectors" / "lock.json").is_file():
         pages |= detectors.detectors_page_and_figure(root)
     return [path for path, text in pages.items() if write_if_changed(path, text)]

@@ -18,7 +18,6 @@ from book_tools.versions.version_noise import without_noise
 
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
 _ANNOUNCED = re.compile(r"^\s*# raises: (\w+)\s*$", re.MULTILINE)
-_TORCH = re.compile(r"^\s*(?:import|from) torch\b", re.MULTILINE)
 _NUMBER = re.compile(r"((?<![\w.])-?(?:\d+\.\d*|\.\d+)(?:e[+-]?\d+)?(?![\w.]))")
 # Claims and the results of exercises are compared separately.
 _CLAIMS = re.compile(r'<(?:details class="claims"|table class="also-sharp")')
@@ -72,11 +71,6 @@ class ChapterCells:
         return hashlib.sha256(
             "\0".join(cell.source for cell in self.cells.values()).encode()
         ).hexdigest()[:12]
-
-    @property
-    def uses_torch(self) -> bool:
-        """Whether any cell imports torch."""
-        return any(_TORCH.search(cell.source) for cell in self.cells.values())
 
 
 def normalize_message(text: str) -> str:

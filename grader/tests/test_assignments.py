@@ -35,10 +35,14 @@ TOPICS = {
     "immutable-arrays",
     "out-of-bounds",
     "random-numbers",
+    "control-flow",
     "dynamic-shapes",
     "nans",
     "precision",
+    "pytrees-and-vmap",
+    "devices-and-memory",
     "xor-classifier",
+    "stateful-layers",
 }
 
 each_assignment = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

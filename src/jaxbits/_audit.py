@@ -14,6 +14,7 @@ from jaxbits._analysis.detector import EVIDENCE
 from jaxbits._analysis.finding import Finding, merge_duplicates
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.gaps import CASES, find_gaps
+from jaxbits._analysis.safe_attributes import get_attribute, has_attribute
 from jaxbits._report import Report
 
 _MAX_LAYERS = 50
@@ -195,6 +196,8 @@ def _function_name(fn: Any) -> str:
     for _ in range(_MAX_LAYERS):
         if isinstance(fn, functools.partial):
             fn = fn.func
-        elif not hasattr(fn, "__name__") and callable(inner := getattr(fn, "__wrapped__", None)):
+        elif not has_attribute(fn, "__name__") and callable(
+            inner := get_attribute(fn, "__wrapped__")
+        ):
             fn = inner
-    return str(getattr(fn, "__name__", type(fn).__name__))
+    return str(get_attribute(fn, "__name__", type(fn).__name__))

@@ -45,6 +45,7 @@ class Symptom:
             that cause the same message.
         context: A regular expression, or "". It must match somewhere in what the reader pasted, for
             example because other programs raise the same error.
+        caller: A regular expression, or "". It must match the name of the package that called JAX.
         generic: Whether Python, NumPy, or another program raises the same error. A traceback does
             not match if it shows other libraries, but neither JAX nor one that builds on it.
 
@@ -60,6 +61,7 @@ class Symptom:
     leaked: bool = False
     line: str = ""
     context: str = ""
+    caller: str = ""
     generic: bool = False
 
     @functools.cached_property

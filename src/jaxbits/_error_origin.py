@@ -73,7 +73,8 @@ def is_from_jax_ecosystem(error: BaseException) -> bool:
       traceback that JAX attaches as the cause.
     - The error is a TypeError whose message mentions a tracer or JAX, or an error that `jit` raises
       for a static argument that is not hashable.
-    - The error is an ImportError about a module of one of these libraries.
+    - The error is an ImportError about a module of one of these libraries, or an AttributeError
+      about a name that such a module lacks.
     - The traceback has a frame in PyTorch's data loader, which is the subject of chapter 17.
     - Python or NumPy raised the error on a line of the user's code that contains an object from one
       of these libraries, a subclass of one of their classes, or a container of such objects.
@@ -90,9 +91,11 @@ def is_from_jax_ecosystem(error: BaseException) -> bool:
     frames = traceback.walk_tb(error.__traceback__)
     if any(_TORCH_LOADER.search(frame.f_code.co_filename) for frame, _ in frames):
         return True
-    # Python raises this error on the line with the import, so no frame is in the library.
+    # Python raises these errors on the line that uses the name, so no frame is in the library.
     if isinstance(error, ImportError) and (error.name or "").split(".")[0] in JAX_ECOSYSTEM:
         return True
+    if isinstance(error, AttributeError) and isinstance(error.obj, types.ModuleType):
+        return error.obj.__name__.split(".")[0] in JAX_ECOSYSTEM
     message = str(error)
     if isinstance(error, TypeError) and _MENTIONS_JAX.search(message):
         return True

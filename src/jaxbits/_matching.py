@@ -202,18 +202,21 @@ class _LookUp:
             return False
         if symptom.generic and pasted.is_foreign:
             return False
+        if symptom.caller and not compile_shared(symptom.caller).search(pasted.caller):
+            return False
         return not symptom.context or bool(compile_shared(symptom.context).search(pasted.whole))
 
     def _score(self, known: _Known) -> tuple[float, str]:
         """Return the best score of an entry, and what matches."""
         scores, main = self.scores, self.pasted.main
         agrees = self._class_agrees(known, self.classes)
-        leak = 1000 if known.symptom.leaked else 0
+        found_where = 1000.0 if known.symptom.leaked else 0.0
+        found_where += scores["caller"] if known.symptom.caller else 0
         # A line of a log is no part of an error's message.
         is_line = bool(main.name) and not known.symptom.error
         if not is_line and known.is_in(self.tight) and self._is_long_enough(known, agrees):
             extra = {1: scores["same_class"], 0: 0.0, -1: scores["other_class"]}[agrees]
-            return scores["exact"] + known.letters + extra + leak, "message"
+            return scores["exact"] + known.letters + extra + found_where, "message"
         for messages, base, how in (
             (self.others, scores["chained"], "another"),
             (self.asides, scores["aside"], "aside"),

@@ -48,6 +48,8 @@ class PastedText:
         asides: Warnings, and the lines that belong to no message.
         code: The reader's line that led to the error, or "".
         library: The package whose line raised the error, or "".
+        caller: The installed package that called JAX, or "" if the reader's own code did, or if the
+            text does not show it.
         whole: The clean text in one line.
         has_frames: Whether the text contains a part of a traceback.
         is_foreign: Whether the traceback shows another library, but neither JAX nor a library that
@@ -60,6 +62,7 @@ class PastedText:
     asides: tuple[Message, ...] = ()
     code: str = ""
     library: str = ""
+    caller: str = ""
     whole: str = ""
     has_frames: bool = False
     is_foreign: bool = False
@@ -201,6 +204,22 @@ class _Reader:
         found = own or foreign
         return found[-1].code if found else self.marked_code
 
+    def caller(self) -> str:
+        """Return the package of the innermost frame outside JAX, or "" if it is the reader's."""
+        for frame in reversed(self.frames):
+            package = self.rules.find("package", frame.file)
+            if package and not self.rules.find("jax_itself", package[1]):
+                return package[1]
+            # The import system and other modules of Python may stand between the two.
+            if not self.rules.find("library", frame.file):
+                return self._imported_package(frame.code)
+        return self._imported_package(self.marked_code)
+
+    def _imported_package(self, code: str) -> str:
+        """Return the package that a line imports, whose frames are left out, or ""."""
+        match = self.rules.find("imported", code)
+        return match[1] if match else ""
+
 
 def read_pasted_text(text: str, classes: Collection[str] = ()) -> PastedText:
     r"""Return what a pasted text says.
@@ -245,6 +264,7 @@ def read_pasted_text(text: str, classes: Collection[str] = ()) -> PastedText:
         asides=tuple(asides),
         code=reader.reader_code(),
         library=packages[-1][1] if packages and packages[-1] else "",
+        caller=reader.caller(),
         whole=whole,
         has_frames=bool(reader.frames),
         is_foreign=bool(reader.frames)

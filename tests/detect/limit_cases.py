@@ -148,8 +148,11 @@ def returns_results_before_the_end(x):
     return losses, y
 
 
-@case("run_events", True, X, np.float32(3))
-@case("run_seconds", True, X, np.float32(3))
+@case("run_events", True, X, np.array(3, np.float32))
+@case("run_seconds", True, X, np.array(3, np.float32))
+# A NumPy scalar may stay a constant, as a Python number may, so the trace alone is enough.
+@case("run_events", False, X, np.float32(3))
+@case("run_seconds", False, X, np.float32(3))
 def converts_a_numpy_number(x, rate):
     y = x
     for _ in range(5):
@@ -261,6 +264,80 @@ def has_a_trap_at_zero(x):
 @case("gradient_seconds", False, X + 1)
 def has_a_smooth_gradient(x):
     return (x**2).sum()
+
+
+@jax.jit
+def logits(w, x):
+    scores = x @ w
+    return scores - jax.nn.logsumexp(scores, axis=1, keepdims=True)
+
+
+# No gradient flows through the results of `argmax`, of comparisons, and of `stop_gradient`.
+@case("gradient_seconds", False, jnp.eye(4), jnp.eye(4), jnp.arange(4))
+def has_an_accuracy(w, x, labels):
+    return jnp.mean(jnp.argmax(logits(w, x), axis=1) == labels)
+
+
+@case("gradient_seconds", True, jnp.eye(4), jnp.eye(4), jnp.arange(4))
+def has_an_accuracy_and_a_loss(w, x, labels):
+    log_probabilities = logits(w, x)
+    accuracy = jnp.mean(jnp.argmax(log_probabilities, axis=1) == labels)
+    return -log_probabilities[jnp.arange(4), labels].mean(), accuracy
+
+
+@case("gradient_seconds", False, jnp.eye(4), jnp.eye(4), jnp.arange(4))
+def counts_unlikely_labels(w, x, labels):
+    def count(total, pair):
+        return total + (logits(w, pair[0][None])[0, pair[1]] < -2.0), None
+
+    return lax.scan(count, 0, (x, labels))[0] / 4
+
+
+@case("gradient_seconds", True, jnp.eye(4), jnp.eye(4), jnp.arange(4))
+def sums_and_counts_unlikely_labels(w, x, labels):
+    def add_up(state, pair):
+        value = logits(w, pair[0][None])[0, pair[1]]
+        return (state[0] - value, state[1] + (value < -2.0)), None
+
+    return lax.scan(add_up, (0.0, 0), (x, labels))[0][0]
+
+
+@jax.custom_jvp
+def log_of_sum(x):
+    return jnp.log(x.sum())
+
+
+log_of_sum.defjvps(lambda tangent, answer, x: tangent.sum() / x.sum())
+
+
+@case("gradient_seconds", False, X + 1)
+def compares_a_custom_derivative(x):
+    return jnp.where(log_of_sum(x) > 0, x, -x).sum()
+
+
+@case("gradient_seconds", True, X + 1)
+def returns_a_custom_derivative(x):
+    return log_of_sum(x)
+
+
+@case("gradient_seconds", False, X + 1)
+def stops_the_gradient_of_a_root(x):
+    return (x * lax.stop_gradient(jnp.sqrt(x).sum())).sum()
+
+
+@case("gradient_seconds", True, X + 1)
+def stops_the_gradient_of_one_factor(x):
+    return (jnp.log(x + 1000.0) * lax.stop_gradient(x)).sum()
+
+
+@case("gradient_seconds", False, X + 1)
+def branches_on_a_root(x):
+    return lax.cond(jnp.sqrt(x).sum() > 2, lambda x: x.sum(), lambda x: -x.sum(), x)
+
+
+@case("gradient_seconds", True, X + 1)
+def takes_a_root_in_a_branch(x):
+    return lax.cond(x.sum() > 2, lambda x: jnp.sqrt(x + 1000.0).sum(), lambda x: -x.sum(), x)
 
 
 # ------------------------------------------------------------ numbers of equations and values

@@ -7,6 +7,7 @@ python tests/detect/score_records.py --switches   also print the scores of JAX's
 from __future__ import annotations
 
 import collections
+import gc
 import json
 import sys
 from pathlib import Path
@@ -35,6 +36,10 @@ def record_switches(check: str) -> list[dict[str, Any]]:
     """Return a record for each of a check's switches: its name and its score for each folder."""
     import jax_flags_baseline
 
+    # `jax.checking_leaks` collects garbage after each trace, which takes seconds once the detectors
+    # have left many objects behind:
+    # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/core.py
+    gc.freeze()
     return [
         {
             "name": switch.name,

@@ -334,6 +334,22 @@ def test_carry_advises_no_cast_to_the_dtype_of_a_python_number(step, fixed, star
     assert fixed is None or not detect.carry(jax.jit(fixed), 1, carry=0)
 
 
+@pytest.mark.parametrize("number", [0, 0.0, 0j])
+def test_carry_advises_a_strong_type_of_the_same_dtype(number):
+    dtype = jnp.asarray(number).dtype
+    (found,) = detect.carry(jax.jit(lambda s: s + jnp.ones((), dtype)), number, carry=0)
+    assert found.fix.startswith(f"start with a strong type: `jnp.{dtype}(0)`")
+    assert not detect.carry(jax.jit(lambda s: s + jnp.ones((), dtype)), dtype.type(0), carry=0)
+
+
+def test_carry_advises_a_cast_if_only_the_new_type_is_weak():
+    start = jnp.float32(0)
+    (found,) = detect.carry(lambda s: jnp.where(s > 0, 1.0, 0.0), start, carry=0)
+    assert found.fix.startswith("`.astype(old.dtype)` on the new value")
+    cast = jax.jit(lambda s: jnp.where(s > 0, 1.0, 0.0).astype(s.dtype))
+    assert not detect.carry(cast, start, carry=0)
+
+
 def test_carry_advises_a_cast_if_the_old_dtype_is_strong():
     (found,) = detect.carry(lambda s: (s[0] + 1.0, s[1] + 1.0), (1, jnp.int32(1)), carry=0)
     assert found.fix.startswith("`.astype(old.dtype)` on the new value")

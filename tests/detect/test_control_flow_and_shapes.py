@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -61,6 +62,52 @@ def test_unrolled_counts_iterations_and_not_the_leaves_of_a_tree():
 
     (found,) = detect.unrolled(accumulate, {name: jnp.ones((40, 3)) for name in "abcdefg"})
     assert found.message == "a Python loop is unrolled: 40 iterations"
+
+
+WEIGHTS = [jnp.ones((2, 8)), jnp.ones((8, 4)), jnp.ones((4, 2))]
+FUNCTIONS = [jnp.sin, jnp.cos, jnp.tanh, jnp.exp, jnp.sqrt]
+
+
+def _network(weights, x):
+    for weight in weights:
+        x = jnp.tanh(x @ weight)
+    return x
+
+
+def _sample(x, steps):
+    for _ in range(steps):
+        x = x + _network(WEIGHTS, x) / steps
+    return x
+
+
+def _transform(x, steps):
+    for _ in range(steps):
+        x = sum(0.1 * jnp.log(function(x) + 2) for function in FUNCTIONS)
+    return x
+
+
+def _sum_of_table(x, rows, columns):
+    total = jnp.zeros(2)
+    for i in range(rows):
+        for j in range(columns):
+            total = jnp.sin(total) + x[i, j] * jnp.cos(total)
+    return total
+
+
+@pytest.mark.parametrize("function", [_sample, _transform])
+def test_unrolled_counts_only_iterations_with_the_same_operations(function):
+    start = jnp.ones((4, 2))
+    assert detect.unrolled(functools.partial(function, steps=9), start) == []
+    (found,) = detect.unrolled(functools.partial(function, steps=30), start)
+    assert found.message == "a Python loop is unrolled: 30 iterations"
+    assert found.place.text.startswith("for _ in range(steps):")
+
+
+def test_unrolled_says_that_loops_are_nested():
+    table = functools.partial(_sum_of_table, rows=3, columns=9)
+    (found,) = detect.unrolled(table, jnp.ones((3, 9)))
+    assert found.message == "nested Python loops are unrolled: 27 iterations in total"
+    assert found.place.text == "for j in range(columns):"
 
 
 class Settings(NamedTuple):

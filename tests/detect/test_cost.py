@@ -129,3 +129,35 @@ def test_unrolled_names_loop():
     (found,) = detect.unrolled(f, 1.0)
     assert found.place is not None
     assert found.place.text == "for _ in range(50):"
+
+
+def test_unrolled_counts_short_inner_loop_for_outer_one():
+    def layers(x):
+        for scale in range(1, 4):
+            x = jnp.sin(x) * scale
+        return x
+
+    def steps(x):
+        for _ in range(40):
+            x = layers(x) + 1.0
+        return x
+
+    (found,) = detect.unrolled(steps, 1.0)
+    assert found.message == "a Python loop is unrolled: 40 iterations"
+    assert found.evidence == "280 of 280 equations; a JAX loop has about 7"
+    assert found.place.text == "for _ in range(40):"
+
+
+def test_unrolled_reports_long_inner_loop():
+    def steps(x):
+        for _ in range(20):
+            x = x + 1.0
+            for scale in range(1, 16):
+                x = jnp.sin(x) * scale
+        return x
+
+    found = detect.unrolled(steps, 1.0)
+    assert [finding.message for finding in found] == [
+        "nested Python loops are unrolled: 300 iterations in total",
+        "a Python loop is unrolled: 20 iterations",
+    ]

@@ -45,11 +45,18 @@ def test_carry_rejects_unknown_argument():
         detect.carry(lambda x: x, 1.0, carry="state")
 
 
-def test_carry_distinguishes_first_step_from_every_step():
+def pull_after_speed(state):
+    place, speed = state
+    return place + speed, 0.9 * speed + jnp.float32(1)
+
+
+def test_carry_says_at_which_of_two_steps_the_type_changes():
     settles = detect.carry(lambda n: n * 0.5, jnp.int32(1))
     grows = detect.carry(lambda x: jnp.concatenate([x, x]), jnp.ones(1))
+    settles_later = detect.carry(pull_after_speed, (0.0, 0.0))
     assert "at the first step" in settles[0].message
-    assert "at every step" in grows[0].message
+    assert "at each of the first two steps" in grows[0].message
+    assert "at each of the first two steps" in settles_later[0].message
 
 
 VALUES_BY_TYPE = {int: np.float64(1.0), float: np.float64(2**30 + 0.5)}

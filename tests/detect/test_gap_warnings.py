@@ -160,3 +160,12 @@ def test_cut_evidence_is_warning(monkeypatch):
     monkeypatch.setattr(resource_limits, "MAX_COPY_BYTES", 1)
     with pytest.warns(UserWarning, match="transfer ran only in part: the arguments take up"):
         detect.transfer(reads, X)
+
+
+def test_values_that_are_exchanged_between_devices_are_a_gap():
+    gathers = jax.pmap(lambda x: jax.lax.all_gather(x * 2, "i").sum(), axis_name="i")
+    with pytest.warns(UserWarning, match="values inside `.*` were not examined"):
+        assert detect.overflow(gathers, jnp.array([[200, 100]], jnp.uint8)) == []
+    sums = jax.pmap(lambda x: jax.lax.psum(x * 2, "i").sum(), axis_name="i")
+    with warnings.catch_warnings(action="error"):
+        assert detect.overflow(sums, jnp.array([[200, 100]], jnp.uint8))

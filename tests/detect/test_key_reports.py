@@ -117,6 +117,32 @@ def test_evaluation_of_gradients_names_function():
     )
 
 
+def _noisy(theta, key, scale=1.0):
+    return jnp.sum((theta - scale * jax.random.normal(key, theta.shape)) ** 2)
+
+
+def test_fix_names_calls_that_may_share_one_child():
+    def estimate(theta, key):
+        noise = jax.random.uniform(key, theta.shape)
+        return (_noisy(theta + noise, key) - _noisy(theta - noise, key)) * noise  # pair
+
+    (found,) = detect.key_reuse(estimate, X, KEY)
+    assert found.severity == "error"
+    calls = f"the calls of `_noisy` at test_key_reports.py:{_line('pair')} may share one child"
+    assert found.fix.endswith(calls)
+
+
+def test_fix_says_nothing_about_calls_that_lines_do_not_distinguish():
+    def gradients(theta, key):
+        scales = 1.0, 1.0, 2.0
+        return [jax.grad(lambda t: _noisy(t, key, scales[i]) ** (i + 1))(theta) for i in range(3)]  # noqa: B023
+
+    (found,) = detect.key_reuse(gradients, X, KEY)
+    assert found.severity == "error"
+    assert "on purpose" not in found.evidence
+    assert "share" not in found.fix
+
+
 def test_aligned_shuffles_get_note():
     (found,) = detect.key_reuse(
         lambda key, x, y: [jax.random.permutation(key, a) for a in (x, y)], KEY, X, -X
@@ -138,3 +164,34 @@ def test_aligned_shuffles_get_note():
 def test_finding_refers_to_section(function, section):
     found = detect.key_reuse(function, KEY)
     assert section in found[0].reference
+
+
+def _mix_with_noise(key, x):
+    noise = jax.random.normal(key, x.shape)
+    return x + noise * jax.random.uniform(key)  # draws again
+
+
+def split_again_in_loop(key, x):
+    key, _ = jax.random.split(key)
+    for _ in range(2):
+        _, child = jax.random.split(key)  # splits again
+        x = _mix_with_noise(child, x)
+    return x
+
+
+def split_again_and_draw_once(key, x):
+    for _ in range(3):
+        first, second = jax.random.split(key)
+        x = x * jax.random.uniform(first) + jax.random.normal(second)
+    return x
+
+
+def test_child_that_is_used_twice_is_reported_next_to_its_parent():
+    found = detect.key_reuse(split_again_in_loop, KEY, X)
+    assert [f.place.line for f in found] == [_line("splits again"), _line("draws again")]
+    assert found[1].message == "one PRNG key is used 2 times"
+
+
+def test_equal_children_of_two_splits_are_not_reported():
+    (found,) = detect.key_reuse(split_again_and_draw_once, KEY, X)
+    assert found.message == "one PRNG key is used 3 times"

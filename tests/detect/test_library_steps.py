@@ -14,8 +14,10 @@ import optax
 import pytest
 from flax import nnx
 from flax.training.train_state import TrainState
+from optax.tree_utils import tree_bias_correction
 
-from jaxbits import assert_clean, audit
+from jaxbits import assert_clean, audit, detect
+from jaxbits._analysis.function_under_test import FunctionUnderTest
 
 KEY = jax.random.key(0)
 BATCH = (
@@ -291,3 +293,59 @@ def test_returned_key_is_reported_where_the_step_passes_it():
 
     report = audit(step, 0.0, KEY, jnp.arange(8.0))
     assert line_of(report, "key_reuse") == "batch = draw(key, data)"
+
+
+# Functions that call jitted functions of a library
+
+
+def fill(rows, step, x):
+    for _ in range(2):
+        x = step(x)
+        rows.append(x)
+    return x
+
+
+def own_step(x):
+    return jnp.sin(x) * 2
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        eqx.filter_jit(own_step),
+        eqx.filter_jit(eqx.filter_vmap(own_step)),
+        eqx.filter_jit(eqx.nn.Linear(4, 4, key=KEY)),
+        nnx.jit(own_step),
+        jax.jit(functools.partial(optax.tree.scale, 0.5)),
+        functools.partial(jax.jit(hk.without_apply_rng(hk.transform(own_step)).apply), {}),
+    ],
+    ids=["filter_jit", "filter_vmap", "equinox module", "nnx", "optax", "haiku"],
+)
+def test_loop_over_jitted_library_function_is_not_judged_as_jitted(step):
+    target = FunctionUnderTest(lambda rows, x: fill(rows, step, x), ([], jnp.ones(4)))
+    assert len(target.inner_jits) == 1
+    assert [f.severity for f in detect.inplace.on(target)] == ["note"]
+
+
+def test_library_function_that_is_jitted_in_its_own_module_makes_no_loop():
+    def correct(rows, x):
+        rows.append(tree_bias_correction(x, 0.9, jnp.int32(3)))
+        return x
+
+    target = FunctionUnderTest(correct, ([], jnp.ones(4)))
+    assert target.inner_jits == []
+    assert [f.severity for f in detect.inplace.on(target)] == ["error"]
+
+
+class Field(eqx.Module):
+    values: jax.Array
+    depths: jax.Array = eqx.field(static=True)
+
+
+@pytest.mark.filterwarnings("ignore:A JAX array is being set as static")
+def test_recompile_reports_array_in_static_field_of_equinox_module():
+    (found,) = detect.recompile(
+        eqx.filter_jit(lambda f: f.values * 2), Field(jnp.ones(4), jnp.ones(3))
+    )
+    assert "static field of a Field" in found.message
+    assert not detect.recompile(eqx.filter_jit(lambda f: f.values * 2), Field(jnp.ones(4), 3.0))

@@ -366,3 +366,32 @@ def test_read_only_arrays_are_writable_after_an_interruption(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         StateSnapshot([Reference("global", name, scope, name) for name in scope])
     assert large["array"].flags.writeable
+
+
+class Parameters:
+    """A module whose `__getattr__` raises a KeyError for a name that it does not have."""
+
+    def __init__(self):
+        self.__dict__["parameters"] = {"w": jnp.ones((300, 300))}
+
+    def __getattr__(self, name):
+        return self.parameters[name]
+
+    def __call__(self, x):
+        return (self.w @ x).sum()
+
+
+parameters = Parameters()
+large_array = np.arange(70_000) + 2**40
+
+
+def uses_parameters(x):
+    return parameters(x) + x[0] * large_array.sum()
+
+
+@pytest.mark.parametrize("check", ["big_const", "x64", "transfer", "leak", "stale_global"])
+def test_missing_attribute_that_raises_key_error_stops_no_check(check):
+    x = jnp.ones(300)
+    found = [detect.detectors()[check](f, x) for f in (jax.jit(uses_parameters), parameters)]
+    if check == "big_const":
+        assert ["parameters.parameters['w']" in f[0].message for f in found] == [True, False]

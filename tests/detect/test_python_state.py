@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from absl import logging as absl_logging
 
 from jaxbits import audit, detect
 from jaxbits._analysis import inner_limits
@@ -125,6 +126,22 @@ def test_side_effect_marks_output_of_any_kind() -> None:
     }
     (written,) = detect.side_effect(lambda x: sys.stdout.write("x") and x, 1.0)
     assert written.subject == "output"
+
+
+@pytest.mark.parametrize(("verbosity", "severity"), [("ERROR", "note"), ("INFO", "warning")])
+def test_side_effect_respects_verbosity_of_absl(verbosity, severity) -> None:
+    def step(x):
+        absl_logging.log(absl_logging.WARNING, "one more step")
+        return x
+
+    logger = absl_logging.get_absl_logger()
+    before = logger.level
+    logger.setLevel(verbosity)
+    try:
+        (found,) = detect.side_effect(step, 1.0)
+    finally:
+        logger.setLevel(before)
+    assert (found.severity, found.subject) == (severity, "output")
 
 
 def test_side_effect_does_not_mark_other_calls_as_output(tmp_path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from filtering import filter_jit, filter_value_and_grad
 from flax import nnx
@@ -71,6 +72,10 @@ def apply(layer, x):
         (filter_value_and_grad(lambda m, x: m(x).sum()), (LAYER, X), {}, [0, 3]),
         (scaled, (X, 2.0), {}, [0, 1]),
         (power, (X, 2, 0.5), {}, [0]),
+        (power, (X, np.int64(2), 0.5), {}, [0]),
+        (scaled, (X, np.float32(2)), {}, [0, 1]),
+        (jax.jit(power, static_argnums=1), (X, np.int64(2), np.float32(0.5)), {}, [0, 2]),
+        (filter_jit(power), (X, np.int64(2), 0.5), {}, [0]),
         (jax.grad(lambda w, n: w * n), (2.0, 3), {}, [0, 1]),
     ],
 )

@@ -44,7 +44,7 @@ guard = "none: it raises by itself"
 """
 
 
-SYMPTOM_KEYS = {"error", "text", "leaked", "line", "context", "generic"}
+SYMPTOM_KEYS = {"error", "text", "leaked", "line", "context", "caller", "generic"}
 
 
 def problems_of_symptom(symptom):
@@ -59,7 +59,7 @@ def problems_of_symptom(symptom):
     for key in ("leaked", "generic"):
         if not isinstance(symptom.get(key, False), bool):
             found.append(f"{key} must be true or false, got {symptom[key]!r}")
-    for key in ("line", "context"):
+    for key in ("line", "context", "caller"):
         # tests/pages/test_matcher.py compiles these in JavaScript.
         try:
             compile_shared(symptom.get(key, ""))
@@ -158,6 +158,7 @@ def test_problems_reports_malformed_entry(old, new, problem):
         ('[{ error = "TypeError", text = "x", leaked = 1 }]', "leaked must be true or false"),
         ('[{ error = "TypeError", text = "x", line = "(" }]', "must be a regular expression"),
         ('[{ error = "TypeError", text = "x", context = 3 }]', "must be a regular expression"),
+        ('[{ error = "TypeError", text = "x", caller = "[" }]', "must be a regular expression"),
         ('[{ error = "TypeError", text = "x", generic = 1 }]', "generic must be true or false"),
     ],
 )

@@ -24,6 +24,26 @@ def test_source_line_returns_none_without_source_info():
     assert _jax_compat.source_line(object()) is None
 
 
+def calls_jitted(x):
+    inner = jax.jit(lambda y: jax.lax.cond(y > 0, two_lines, two_lines, y))
+    return inner(x) + inner(2 * x)
+
+
+def test_frames_end_where_jax_starts_to_trace_a_jaxpr():
+    """JAX uses one jaxpr for both calls, so the line of the first call does not belong to it."""
+    program = jax.make_jaxpr(calls_jitted)(1.0)
+    inner = program.eqns[0].params["jaxpr"]
+    branch = inner.eqns[-1].params["branches"][0]
+    user_frames = []
+    for equation in (program.eqns[0], inner.eqns[-1], branch.eqns[-1]):
+        frames = _jax_compat.frames(equation)
+        assert [frame[:3] for frame in _jax_compat.frames_with_lasti(equation)] == frames
+        user_frames.append([name for name, file, _ in frames if file == __file__])
+    outermost, *others = user_frames
+    assert outermost[0] == "calls_jitted"
+    assert others == [["calls_jitted.<locals>.<lambda>"], ["two_lines"]]
+
+
 @pytest.mark.skipif(
     jax.__version_info__ >= (0, 12),
     reason="jax 0.12 retraces functions that were jitted before the first detector runs",

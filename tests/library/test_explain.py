@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import importlib
 
 import jax
 import jax.numpy as jnp
@@ -246,6 +247,17 @@ def test_explain_recognizes_a_name_that_jax_lacks():
     with pytest.raises(ImportError) as raised:
         from jax import linear_util  # noqa: F401
     assert explain(raised.value).bits[0].id == "library-needs-another-jax"
+
+
+def test_explain_blames_the_library_that_uses_a_name_that_jax_lacks(tmp_path, monkeypatch):
+    package = tmp_path / "site-packages" / "omega_uses_old_names"
+    package.mkdir(parents=True)
+    package.joinpath("__init__.py").write_text("import jax\n\nPlace = jax.zork\n", "utf8")
+    monkeypatch.syspath_prepend(package.parent)
+    with pytest.raises(AttributeError) as caught:
+        importlib.import_module(package.name)
+    found = [bit.id for bit in explain(caught.value).bits]
+    assert found == ["library-needs-another-jax", "names-that-are-gone"]
 
 
 def test_explain_ignores_a_name_that_another_module_lacks():

@@ -30,7 +30,7 @@ def reuses_a_key(key):
 
 @jax.jit
 def prints(x):
-    print("tracing")
+    print("called")
     return x
 
 @functools.partial(jax.jit, donate_argnums=0, static_argnames=("scale", "limit"))

@@ -111,7 +111,7 @@ def test_regular_expressions_compile_in_both_languages(page: Page) -> None:
         expression
         for bit in load().values()
         for symptom in bit.symptoms
-        for expression in (symptom.line, symptom.context)
+        for expression in (symptom.line, symptom.context, symptom.caller)
     }
     problems = page.evaluate(
         """(expressions) => expressions.filter((expression) => {

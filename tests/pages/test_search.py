@@ -134,6 +134,32 @@ def test_search_finds_stored_error_by_message(search_page: Page) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        (
+            "jit ingress",
+            "The book does not contain “ingress”. The first 8 results for the other words",
+        ),
+        ("key reuse", "The first 8 results"),
+    ],
+)
+def test_search_says_what_the_book_lacks(page: Page, query: str, status: str) -> None:
+    type_query(page, query)
+    expect(page.locator(".search-status")).to_have_text(status)
+
+
+def test_search_finds_most_words_of_known_queries(search_page: Page) -> None:
+    doubted = [
+        query["text"]
+        for query in QUERIES
+        if not search_page.evaluate(
+            "async (query) => (await jaxbitsSearch.rank(query)).isAnswered", query["text"]
+        )
+    ]
+    assert len(doubted) <= 0.05 * len(QUERIES), doubted
+
+
+@pytest.mark.parametrize(
     "query",
     [*TYPED_QUERIES[:3], *(pytest.param(q, marks=pytest.mark.slow) for q in TYPED_QUERIES[3:])],
 )

@@ -24,7 +24,8 @@ def find_aligned_arrays(
     """
     if not use.frames or not other.frames:
         return None
-    one, two = _arrays_by_order(use, computations), _arrays_by_order(other, computations)
+    one = _arrays_by_order(use, other, computations)
+    two = _arrays_by_order(other, use, computations)
     orders = one.keys() & two.keys()
     separate = [order for order in orders if not one[order] & two[order]]
     selections = [order for order in orders if one[order] & two[order]]
@@ -34,17 +35,24 @@ def find_aligned_arrays(
 
 
 def _arrays_by_order(
-    use: KeyUse, computations: Computations
+    use: KeyUse, other: KeyUse, computations: Computations
 ) -> dict[tuple[str, Hashable], set[Hashable]]:
-    """Return the arrays that a use of a key rearranges, by how and by the order."""
+    """Return the arrays that a use of a key rearranges, by how and by the order.
+
+    An index that depends on the other use as well is data and not an order. For example, a training
+    loop that shuffles its data updates its parameters with them, and may then choose by these
+    parameters what to read.
+    """
     found: dict[tuple[str, Hashable], set[Hashable]] = {}
     for computation in computations.depending_on(use):
-        for how, order, array in _rearranged(computation, use):
+        for how, order, array in _rearranged(computation, use, other):
             found.setdefault((how, order), set()).add(array)
     return found
 
 
-def _rearranged(computation: Computation, use: KeyUse) -> Iterator[tuple[str, Hashable, Hashable]]:
+def _rearranged(
+    computation: Computation, use: KeyUse, other: KeyUse
+) -> Iterator[tuple[str, Hashable, Hashable]]:
     """Yield how an equation rearranges arrays, the order, and the arrays."""
     operands, equation = computation.operands, computation.equation
     if computation.name == "sort" and len(operands) > equation.params["num_keys"] == 1:
@@ -52,5 +60,6 @@ def _rearranged(computation: Computation, use: KeyUse) -> Iterator[tuple[str, Ha
             yield from (("sort", operands[0].number, value.number) for value in operands[1:])
     elif computation.name == "gather" and use.number in operands[1].uses:
         has_many_indices = len(equation.invars[1].aval.shape) > 1
-        if has_many_indices and use.number not in operands[0].uses:
+        is_order = has_many_indices and other.number not in operands[1].uses
+        if is_order and use.number not in operands[0].uses:
             yield "select", operands[1].number, operands[0].number

@@ -11,10 +11,13 @@ from jax.extend.core import ClosedJaxpr
 from jaxbits import _jax_compat
 from jaxbits._analysis.code_location import (
     CodeLocation,
+    is_acting_code,
     is_detector_code,
     is_user_code,
+    is_wrapper_library,
     location_of,
 )
+from jaxbits._analysis.device_maps import is_map
 
 # Frames that do not show which public function the user called:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/pjit.py
@@ -22,8 +25,6 @@ from jaxbits._analysis.code_location import (
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/traceback_util.py
 _PLUMBING = {"op", "meth", "reraise_with_filtered_traceback", "cache_miss", "<lambda>", "wrapper"}
 _PLUMBING |= {"_run_python_pjit", "_python_pjit_helper", "deferring_binary_op"}
-# Libraries whose transformations wrap the user's function in one of their own before tracing it.
-_TRANSPARENT_LIBRARIES = tuple(f"{os.sep}{name}{os.sep}" for name in ("flax", "equinox", "haiku"))
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ class CallContext:
             jaxpr: The sub-jaxpr that it runs.
         """
         visible, library = self.visible, self.library
-        is_control_flow = equation.primitive.name in ("cond", "scan", "while")
+        # `jax.pmap` maps a function of its own, which calls the user's function.
+        is_control_flow = equation.primitive.name in ("cond", "scan", "while", "shard_map")
         if jaxpr is not None and not is_control_flow and _is_opaque(jaxpr):
             visible = len(self.callers) if visible is None else visible
             library = (*library, str(equation.params.get("name", "")))
@@ -74,16 +76,21 @@ class CallContext:
         return self.library[0] if self.library else self.outer_call(equation)
 
     def outer_call(self, equation: Any) -> str | None:
-        """Return the library function that user code calls according to the traceback, or None."""
+        """Return the library function that user code calls according to the traceback, or None.
+
+        A jaxpr that a library traces by itself, such as the body of a solver's loop, has no frames
+        of user code. In that case, this is the outermost library function in its frames.
+        """
         if self.visible is not None:
             equation = self.callers[self.visible]
-        found = None
+        found, is_in_library = None, False
         for function, file, _ in _jax_compat.frames(equation):
             if is_user_code(file) or is_detector_code(file):
                 return found
+            is_in_library |= is_acting_code(file)
             if function.rpartition(".")[2] not in _PLUMBING:
                 found = function
-        return None
+        return found if is_in_library else None
 
 
 def is_random_number_code(equation: Any, context: CallContext) -> bool:
@@ -115,4 +122,4 @@ def _is_opaque(jaxpr: ClosedJaxpr) -> bool:
     file = _jax_compat.source_file(jaxpr.jaxpr)
     if not file or is_user_code(file):
         return False
-    return not any(library in file for library in _TRANSPARENT_LIBRARIES)
+    return not is_wrapper_library(file) and not is_map(jaxpr.jaxpr)

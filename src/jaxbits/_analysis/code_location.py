@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import linecache
 import os
 import re
 import sysconfig
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import CodeType, TracebackType
 from typing import Any
@@ -16,6 +16,7 @@ import jax
 
 from jaxbits import _jax_compat
 from jaxbits._analysis import notebook_cells
+from jaxbits._analysis.safe_attributes import get_attribute, unwrap
 
 _paths = sysconfig.get_paths()
 _LIBRARY_FOLDERS = tuple(
@@ -32,6 +33,8 @@ _OWN_FILES = (
     *(os.path.join(_PACKAGE, f"{name}.py") for name in ("_audit", "_cli", "_cli_arguments")),
 )
 _INSTALLED = {"site-packages", "dist-packages"}
+# Libraries whose transformations wrap the user's function in one of their own before tracing it.
+_WRAPPER_LIBRARIES = tuple(f"{os.sep}{name}{os.sep}" for name in ("flax", "equinox", "haiku"))
 _IGNORE_COMMENT = re.compile(r"#\s*jaxbits:\s*ignore\[([\w\s,]+)\]")
 
 
@@ -65,6 +68,27 @@ def is_other_library(file: str) -> bool:
     """Return whether a file belongs to an installed library other than JAX."""
     installed = not _INSTALLED.isdisjoint(file.split(os.sep))
     return installed and not os.path.realpath(file).startswith(_JAX_FOLDER)
+
+
+def is_wrapper_library(file: str) -> bool:
+    """Return whether a file belongs to a library that wraps the user's functions, such as Flax."""
+    return any(name in file for name in _WRAPPER_LIBRARIES)
+
+
+def is_acting_code(file: str) -> bool:
+    """Return whether a file belongs to the user, or to a library that does not wrap functions."""
+    return is_user_code(file) or (is_other_library(file) and not is_wrapper_library(file))
+
+
+def is_direct_call(files: Iterable[str]) -> bool:
+    """Return whether the user's own code calls a jitted function, and not a library's code.
+
+    Args:
+        files: The files of the frames that lead to the call, innermost first. Frames of JAX and of
+            libraries that wrap the user's functions do not count.
+    """
+    caller = next((file for file in files if is_acting_code(file)), "")
+    return is_user_code(caller)
 
 
 @dataclass(frozen=True)
@@ -136,7 +160,7 @@ def location_of_function(function: Any) -> CodeLocation | None:
     """Return the line on which a function begins, or None if it has no Python code."""
     while isinstance(function, functools.partial):
         function = function.func
-    code = getattr(inspect.unwrap(function), "__code__", None)
+    code = get_attribute(unwrap(function), "__code__")
     return None if code is None else location_of_code(code)
 
 

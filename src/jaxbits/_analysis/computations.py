@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,11 +59,22 @@ class Computation:
 
 
 class Computations:
-    """The equations of a program that read values, in the order in which they run."""
+    """The equations of a program that read values, in the order in which they run.
+
+    Attributes:
+        analyze_dead_code: A function that returns the computations of the same program together
+            with those whose results it never uses. Their values have other numbers.
+    """
 
     def __init__(self) -> None:
         self._all: list[Computation] = []
         self._origins: dict[Hashable, Computation] = {}
+        self.analyze_dead_code: Callable[[], Computations] = lambda: self
+
+    @functools.cached_property
+    def with_dead_code(self) -> Computations:
+        """The computations of the program, including those whose results it never uses."""
+        return self.analyze_dead_code()
 
     def record(
         self,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import datetime
-import inspect
 import os
 import sys
 import time
 import timeit
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,8 +20,14 @@ from jax.core import Tracer
 
 from jaxbits import _jax_compat
 from jaxbits._analysis import resource_limits
-from jaxbits._analysis.code_location import CodeLocation, is_detector_code, is_user_code
+from jaxbits._analysis.code_location import (
+    CodeLocation,
+    is_detector_code,
+    is_direct_call,
+    is_user_code,
+)
 from jaxbits._analysis.inner_limits import LIMITS
+from jaxbits._analysis.safe_attributes import get_attribute, unwrap
 from jaxbits._analysis.source import ast_utils
 
 _CLOCKS = {"time", "perf_counter", "monotonic", "process_time", "thread_time", "clock_gettime"}
@@ -35,7 +40,8 @@ _JAX_FOLDER = os.path.dirname(os.path.realpath(jax.__file__)) + os.sep
 
 
 def _code_of(function: Any) -> types.CodeType | None:
-    return getattr(inspect.unwrap(function), "__code__", None)
+    code: types.CodeType | None = get_attribute(unwrap(function), "__code__")
+    return code
 
 
 _EVENT_KINDS = {
@@ -65,6 +71,8 @@ class Event:
             that it is a view of, and its size in bytes.
         donated: For each input of a dispatch, whether it is donated.
         inputs: The `id` of each input of a dispatch.
+        is_direct: Whether the user's own code starts the program, and not a library's code.
+        addresses: For each NumPy input of a dispatch, the memory address of its data.
         call: The call that reads a clock, as a node in the syntax tree of its file.
         scope: The global variables of the code that reads a clock.
     """
@@ -78,6 +86,8 @@ class Event:
     numpy_inputs: tuple[tuple[tuple[int, ...], int], ...] = ()
     donated: tuple[bool, ...] = ()
     inputs: tuple[int, ...] = ()
+    is_direct: bool = False
+    addresses: tuple[int, ...] = ()
     call: Any = None
     scope: dict[str, Any] = field(default_factory=dict, hash=False, compare=False)
 
@@ -141,6 +151,8 @@ class EventRecorder:
                 numpy_inputs=tuple((_view_identities(v), v.nbytes) for v in numpy_arrays),
                 donated=tuple(donated),
                 inputs=tuple(id(v) if isinstance(v, jax.Array) else 0 for v in inputs),
+                is_direct=is_direct_call(_files(sys._getframe(2))),
+                addresses=tuple(v.__array_interface__["data"][0] for v in numpy_arrays),
             )
         )
 
@@ -234,6 +246,13 @@ class EventRecorder:
                 return None
             frame = frame.f_back
         return None
+
+
+def _files(frame: types.FrameType | None) -> Iterator[str]:
+    """Yield the file of a frame and of each frame that led to it."""
+    while frame is not None:
+        yield frame.f_code.co_filename
+        frame = frame.f_back
 
 
 def _is_jax_internal(file: str) -> bool:

@@ -22,6 +22,7 @@ from jaxbits._analysis.python_state.call_monitor import sandbox
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.references import HOLDER_KINDS, Reference
 from jaxbits._analysis.python_state.snapshot import StateChange
+from jaxbits._analysis.safe_attributes import get_attribute
 
 
 @dataclass
@@ -121,7 +122,7 @@ def _held_arrays(references: Iterable[Reference]) -> Iterator[int]:
     """Yield the `id` of each JAX array that Python state refers to."""
     for reference in references:
         value = reference.get()
-        fields = getattr(value, "__dict__", None)
+        fields = get_attribute(value, "__dict__")
         inside = fields if isinstance(fields, dict) and not callable(value) else None
         for leaf in jax.tree.leaves((value, inside), is_leaf=is_iterator):
             if isinstance(leaf, jax.Array):

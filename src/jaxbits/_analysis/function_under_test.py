@@ -18,9 +18,9 @@ from jaxbits._analysis.missing_evidence import MissingEvidence
 from jaxbits._analysis.probes import Plan, Probe, Site
 from jaxbits._analysis.python_state import reachable_state
 from jaxbits._analysis.python_state.call_monitor import CallLog, sandbox
-from jaxbits._analysis.repeated_calls import changing_arrays, log_repeated_call
+from jaxbits._analysis.repeated_calls import changing_arrays, trace_repeated_call
 from jaxbits._analysis.trace import Trace, trace_function
-from jaxbits._analysis.wrapped_call import is_user_wrapper
+from jaxbits._analysis.wrapped_call import has_stages, is_user_wrapper
 
 
 class FunctionUnderTest(MissingEvidence):
@@ -57,8 +57,9 @@ class FunctionUnderTest(MissingEvidence):
     @property
     def is_jitted(self) -> bool:
         """Whether the function is the result of `jax.jit` or of a wrapper that works like it."""
-        has_stages = hasattr(self.function, "lower") and hasattr(self.function, "trace")
-        return has_stages or (self.trace.is_compiled and not is_user_wrapper(self.function))
+        return has_stages(self.function) or (
+            self.trace.is_compiled and not is_user_wrapper(self.function)
+        )
 
     @functools.cached_property
     def references(self) -> reachable_state.References:
@@ -91,9 +92,17 @@ class FunctionUnderTest(MissingEvidence):
         )
 
     @functools.cached_property
+    def repeated_trace(self) -> Trace | None:
+        """A trace that shows only what the function itself does on every call, or None.
+
+        It is None if nothing shows that the function calls jitted functions.
+        """
+        return trace_repeated_call(self.retrace) if self.may_be_driver else None
+
+    @property
     def every_call(self) -> CallLog:
         """What the function itself does on every call if it may be a driver, or else nothing."""
-        return log_repeated_call(self.retrace) if self.may_be_driver else CallLog()
+        return CallLog() if self.repeated_trace is None else self.repeated_trace.log
 
     @property
     def eager_run(self) -> EagerRun:
@@ -136,6 +145,11 @@ class FunctionUnderTest(MissingEvidence):
             self.run_error = error
             return None
         self.left_out += [f"the values of {name} were not examined" for name in plan.failed]
+        self.left_out += [
+            f"values inside `{name}` were not examined, because it maps over several devices, or "
+            "they communicate"
+            for name in sorted(plan.unseen)
+        ]
         return run
 
     def bad_sites(self, probe: Probe) -> Iterator[tuple[Site, bool]]:
@@ -205,6 +219,18 @@ class FunctionUnderTest(MissingEvidence):
         return list(dict.fromkeys(inner_programs.names_in_run(events)))
 
     @property
+    def names_jitted_functions(self) -> bool:
+        """Whether the function's code mentions a jitted function, without being jitted itself.
+
+        This shows that the function is a driver even if it can be neither traced nor run.
+        """
+        used = reachable_state.used_names(self.function)
+        return not self.is_jitted and any(
+            (reference.kind == "closure" or reference.key in used) and has_stages(reference.get())
+            for reference in self.references
+        )
+
+    @property
     def _run_if_possible(self) -> EagerRun | None:
         """The eager run, or None if the arguments cannot be copied."""
         try:
@@ -248,6 +274,13 @@ class FunctionUnderTest(MissingEvidence):
             return self.restore_state()
         return contextlib.nullcontext()
 
-    def restore_state(self) -> contextlib.AbstractContextManager[CallLog]:
-        """Return a context that suppresses printing and restores Python state when it ends."""
-        return sandbox(self.references)
+    def restore_state(
+        self, records_calls: bool = True
+    ) -> contextlib.AbstractContextManager[CallLog]:
+        """Return a context that suppresses printing and restores Python state when it ends.
+
+        Args:
+            records_calls: Whether to record calls. If so, the time limit also stops the user's code
+                at the next call, but every call takes a little longer.
+        """
+        return sandbox(self.references, records_calls)

@@ -38,7 +38,8 @@ class GradientFlow:
     """The risky operations that lie between a program's inputs and some of its results.
 
     Attributes:
-        is_risky: Whether the program applies a risky operation to a value that depends on an input.
+        is_risky: Whether the program applies a risky operation to a value that depends on an input,
+            and a gradient of the results flows through this operation.
         guarded: The lines of the `where` expressions that select between the result of a risky
             operation and another value.
         compares_large: Whether the program compares a value with a literal whose absolute value is
@@ -52,6 +53,8 @@ class GradientFlow:
         self._needed: set[int] = set()
         is_result = [n in results for n in range(len(program.out_avals))]
         is_used = _mark_needed(program.jaxpr, is_result, self._needed)
+        self._differentiated: set[int] = set()
+        _mark_needed(program.jaxpr, is_result, self._differentiated, only_gradients=True)
         self.used_inputs = {n for n, used in enumerate(is_used) if used}
         marks = [DEPENDENT if n in inputs else UNRELATED for n in range(len(program.in_avals))]
         self._run(program.jaxpr, marks, CallContext())
@@ -92,6 +95,8 @@ class GradientFlow:
             self.compares_large |= any(abs(float(n)) >= 10 for n in numbers if not np.ndim(n))
         if not any(is_floating(v.aval) for v in equation.outvars if hasattr(v.aval, "dtype")):
             return UNRELATED
+        if id(equation) not in self._differentiated:
+            return highest
         is_selection = name == "select_n" and context.library[:1] in _SELECTION_PATHS
         if is_selection and max(inputs[1:]) == RISKY:
             caller = unqualified_name(context.outer_call(equation))
@@ -121,15 +126,36 @@ def inputs_of_result(program: ClosedJaxpr, result: int) -> set[int]:
     return {n for n, used in enumerate(_mark_needed(program.jaxpr, is_result, set())) if used}
 
 
-def _mark_needed(jaxpr: Jaxpr, is_result: Sequence[bool], needed: set[int]) -> list[bool]:
+def _passes_gradient(equation: Any, variable: Any) -> bool:
+    """Return whether a gradient may flow from a result of an equation to its inputs.
+
+    Integers and booleans, such as the results of `argmax` and of comparisons, have no gradient.
+    """
+    dtype = getattr(variable.aval, "dtype", bool)
+    return equation.primitive.name != "stop_gradient" and bool(jnp.issubdtype(dtype, jnp.inexact))
+
+
+def _mark_needed(
+    jaxpr: Jaxpr, is_result: Sequence[bool], needed: set[int], only_gradients: bool = False
+) -> list[bool]:
     """Add to `needed` the equations that some results need, and return which inputs they use.
 
-    This includes the equations inside calls, loops, and branches.
+    This includes the equations inside calls, loops, and branches. If a loop or branch is needed,
+    all of its equations are.
+
+    Args:
+        jaxpr: The jaxpr to examine.
+        is_result: Whether each of its results is one of those results.
+        needed: The `id` of each equation that they need.
+        only_gradients: Whether to find only the equations through which a gradient may flow.
     """
     pairs = zip(jaxpr.outvars, is_result, strict=True)
     live = {v for v, wanted in pairs if wanted and not isinstance(v, Literal)}
     for equation in reversed(jaxpr.eqns):
         wanted = [v in live for v in equation.outvars]
+        if only_gradients:
+            passing = [_passes_gradient(equation, variable) for variable in equation.outvars]
+            wanted = [a and b for a, b in zip(wanted, passing, strict=True)]
         if not any(wanted):
             continue
         needed.add(id(equation))
@@ -139,7 +165,7 @@ def _mark_needed(jaxpr: Jaxpr, is_result: Sequence[bool], needed: set[int]) -> l
             for part in jaxpr_utils.sub_jaxprs(equation):
                 needed |= {id(e) for e in jaxpr_utils.all_equations(part)}
         else:
-            is_used = _mark_needed(called.jaxpr, wanted, needed)
+            is_used = _mark_needed(called.jaxpr, wanted, needed, only_gradients)
         operands = zip(equation.invars, is_used, strict=True)
         live |= {v for v, used in operands if used and not isinstance(v, Literal)}
     return [v in live for v in jaxpr.invars]

@@ -4,6 +4,10 @@ All of them follow the same rule. If a part reaches its limit, the audit is inco
 sentence in `FunctionUnderTest.left_out` or a gap says which evidence is missing. No finding above a
 note may depend on the missing evidence, because otherwise the result would depend on the speed of
 the machine.
+
+The limits on the computations of the audit itself, `masking_seconds` and `gradient_seconds`, do not
+count the time in which other programs use the processor. The other limits, and the time limit of
+the whole audit, count the time that the user waits.
 """
 
 from __future__ import annotations

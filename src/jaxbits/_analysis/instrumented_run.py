@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -29,6 +28,7 @@ from jaxbits._analysis.jaxpr_interpreter import Interpreter
 from jaxbits._analysis.measurement_sums import flagged_sites
 from jaxbits._analysis.probes import Plan, Probe, Site
 from jaxbits._analysis.quick_compilation import jit_quickly
+from jaxbits._analysis.stopwatch import Stopwatch
 
 
 class InstrumentedRun:
@@ -104,9 +104,13 @@ class InstrumentedRun:
 
     @functools.cached_property
     def masked_sites(self) -> set[int]:
-        """The numbers of the sites whose bad values do not reach the results."""
+        """The numbers of the sites whose bad values do not reach the results.
+
+        A result that is NaN everywhere would hide any change, so it shows nothing. If only some
+        elements are NaN, the others show whether the bad values reach them.
+        """
         sites = [site for site in self.sites if site.probe.can_corrupt]
-        if not sites or not self.outputs or has_nan(self.outputs):
+        if not sites or not self.outputs or any(map(_is_all_nan, inexact_arrays(self.outputs))):
             return set()
         return self._find_masked(sites)
 
@@ -127,9 +131,9 @@ class InstrumentedRun:
             return set()
         if self._has_same_outputs(sites):
             return {site.number for site in sites}
-        start, found = time.perf_counter(), set()
+        clock, found = Stopwatch(), set()
         for site in sites if len(sites) > 1 else ():
-            if time.perf_counter() - start > LIMITS.masking_seconds:
+            if clock.seconds > LIMITS.masking_seconds:
                 self.untested_sites.add(site.number)
             elif self._has_same_outputs([site]):
                 found.add(site.number)
@@ -220,6 +224,11 @@ def count_nonfinite(arrays: Sequence[Any]) -> int:
 def has_nan(arrays: Sequence[Any]) -> bool:
     """Return whether any array contains a NaN."""
     return any(bool(np.isnan(np.asarray(a)).any()) for a in inexact_arrays(arrays))
+
+
+def _is_all_nan(array: Any) -> bool:
+    """Return whether an array has elements and all of them are NaN."""
+    return bool(array.size) and bool(np.isnan(np.asarray(array)).all())
 
 
 def _is_same(a: Any, b: Any) -> bool:

@@ -26,6 +26,8 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.inner_limits import LIMITS
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.references import is_user_class, nested_codes
+from jaxbits._analysis.safe_attributes import get_attribute, unwrap
+from jaxbits._analysis.trace import trace_function
 
 NARROWED = {
     "int64": np.int32,
@@ -88,11 +90,11 @@ def float_literals(target: FunctionUnderTest) -> Iterator[tuple[float, CodeLocat
     """Yield each floating-point literal in the function's own code, with its location."""
     if target.trace.program is None:
         return
-    function = inspect.unwrap(target.function)
+    function = unwrap(target.function)
     while isinstance(function, functools.partial):
         function = function.func
-    function = getattr(function, "__func__", function)
-    outer = getattr(function, "__code__", None)
+    function = get_attribute(function, "__func__", function)
+    outer = get_attribute(function, "__code__")
     if outer is None or not is_user_code(outer.co_filename):
         return
     for code in nested_codes(outer):
@@ -115,7 +117,8 @@ def wide_constants(target: FunctionUnderTest) -> Iterator[tuple[Any, CodeLocatio
         is_leaf=is_iterator,
     )
     with _jax_compat.x64_on():
-        program = FunctionUnderTest(target.function, args, kwargs).trace.program
+        again = trace_function(target.function, args, kwargs, target.references, target.trace)
+        program = again.program
     if program is not None:
         yield from _constants_in(program)
 
@@ -133,8 +136,8 @@ def _may_create_wide_values(function: Any) -> bool:
         if isinstance(current, functools.partial):
             waiting += [current.func, *current.args, *current.keywords.values()]
             continue
-        current = inspect.unwrap(current) if callable(current) else current
-        current = getattr(current, "__func__", current)
+        current = unwrap(current) if callable(current) else current
+        current = get_attribute(current, "__func__", current)
         if id(current) in seen:
             continue
         seen.add(id(current))

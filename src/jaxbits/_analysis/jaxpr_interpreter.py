@@ -11,7 +11,7 @@ from jax import lax
 from jax.extend.core import ClosedJaxpr
 
 from jaxbits import _jax_compat
-from jaxbits._analysis import jaxpr_utils
+from jaxbits._analysis import device_maps, jaxpr_utils
 from jaxbits._analysis.call_context import CallContext
 from jaxbits._analysis.inner_limits import LIMITS
 from jaxbits._analysis.measurement_sums import DetailSums, FlagSums
@@ -86,6 +86,10 @@ class Interpreter:
             return self._run_scan(equation, inner[0], numbers, values, lanes)
         if name == "while":
             return self._run_while(equation, inner, numbers, values, lanes)
+        if name in device_maps.MAPS:
+            values = device_maps.squeeze_inputs(equation, values)
+            outputs, sums = self.run(jaxprs[0], values, inner[0], lanes)
+            return device_maps.restore_outputs(equation, outputs), sums
         return self.run(jaxprs[0], values, inner[0], lanes)
 
     def _run_plain(
@@ -94,7 +98,8 @@ class Interpreter:
         """Apply a primitive, and measure or corrupt its outputs."""
         if equation.primitive.name in _DEBUG_OUTPUT and not equation.outvars:
             return [], {}
-        outputs = _jax_compat.bind(equation, values)
+        found = device_maps.run_collective(equation, values)
+        outputs = _jax_compat.bind(equation, values) if found is None else found
         sums: dict[Any, Any] = {}
         for site in self.plan.sites_at.get((id(equation), context), ()):
             if self.bad is not None and site.number not in self.bad:

@@ -11,7 +11,12 @@ from jax.extend.core import ClosedJaxpr
 
 from jaxbits import _jax_compat
 from jaxbits._analysis import jaxpr_utils
-from jaxbits._analysis.code_location import CodeLocation, is_detector_code, is_user_code
+from jaxbits._analysis.code_location import (
+    CodeLocation,
+    is_acting_code,
+    is_detector_code,
+    is_user_code,
+)
 from jaxbits._analysis.source.ast_utils import enclosing_loop
 
 
@@ -42,6 +47,7 @@ class LibraryCall:
         path: All frames that lead to the call.
         vmaps: How many calls of `jax.vmap` in user code enclose the call.
         is_draw: Whether the function draws numbers, even if it splits a key to do so.
+        is_other_library: Whether the function belongs to a library other than JAX.
     """
 
     number: int
@@ -50,6 +56,7 @@ class LibraryCall:
     path: Path
     vmaps: int
     is_draw: bool
+    is_other_library: bool = False
 
 
 def frames_of(equation: Any) -> tuple[tuple[Frame, ...], Path]:
@@ -81,6 +88,7 @@ def enter_library(
         outer: The frames of user code around the enclosing call or loop, innermost first.
         number: A number that identifies the call.
     """
+    jaxprs = list(jaxprs)
     if not all(map(jaxpr_utils.is_library_jaxpr, jaxprs)):
         return None
     users, path = frames_of(equation)
@@ -90,7 +98,9 @@ def enter_library(
     is_loop = equation.primitive.name in ("scan", "while")
     is_draw = is_loop or "split" not in str(equation.params.get("name", "split"))
     vmaps = count_user_vmaps(equation)
-    return LibraryCall(number, users[0].location, (*users, *outer), path, vmaps, is_draw)
+    files = [_jax_compat.source_file(jaxpr.jaxpr) for jaxpr in jaxprs]
+    is_other = all(map(is_acting_code, files))
+    return LibraryCall(number, users[0].location, (*users, *outer), path, vmaps, is_draw, is_other)
 
 
 def count_user_vmaps(equation: Any) -> int:

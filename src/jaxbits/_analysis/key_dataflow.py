@@ -17,10 +17,12 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 
 from jaxbits._analysis import jaxpr_utils
+from jaxbits._analysis.code_location import is_acting_code
 from jaxbits._analysis.computations import Computations
 from jaxbits._analysis.key_calls import (
     Frame,
     LibraryCall,
+    Path,
     count_user_vmaps,
     enter_library,
     frames_of,
@@ -93,6 +95,7 @@ class KeyFlow:
         self._counter = itertools.count()
         # JAX stores the frames of an equation only up to the enclosing call or loop.
         self._frames: tuple[Frame, ...] = ()
+        self._is_in_library = False
         self._transformations = ""
 
     @property
@@ -169,8 +172,9 @@ class KeyFlow:
             if call is None and name != "cond":
                 jaxprs = jaxpr_utils.sub_jaxprs(equation) if called is None else [called]
                 call = enter_library(equation, jaxprs, outer, self.next_number())
-            transformations = self._transformations
-            self._frames = (*frames_of(equation)[0], *outer)
+            transformations, was_in_library = self._transformations, self._is_in_library
+            users, path = frames_of(equation)
+            self._frames, self._is_in_library = (*users, *outer), self._is_library_code(users, path)
             self._transformations = _transformations_of(equation, transformations)
             try:
                 if called is not None:
@@ -181,6 +185,7 @@ class KeyFlow:
                 return results
             finally:
                 self._frames, self._transformations = outer, transformations
+                self._is_in_library = was_in_library
         uses = merge_uses(values)
         number = self._value_number(equation, values)
         if name in _USES and equation.outvars[0].aval.size:
@@ -224,9 +229,11 @@ class KeyFlow:
         number = self.next_number()
         if call:
             frames, path, vmaps = call.frames, call.path, call.vmaps
+            is_in_library = call.is_other_library
         else:
             users, path = frames_of(equation)
             frames, vmaps = (*users, *self._frames), count_user_vmaps(equation)
+            is_in_library = self._is_library_code(users, path)
         use = KeyUse(
             key=key.number,
             how="a split" if is_split and not (call and call.is_draw) else "a draw",
@@ -234,6 +241,7 @@ class KeyFlow:
             from_input=key.from_input,
             varies=key.varies,
             split_from=key.split_from,
+            earlier=frozenset(key.uses),
             is_split=is_split,
             is_raw=key.is_raw,
             frames=frames,
@@ -243,11 +251,17 @@ class KeyFlow:
             number=number,
             result=result,
             children=key.children,
+            is_in_library=is_in_library,
         )
         self.uses.append(use)
         if vmaps > len(equation.invars[0].aval.shape):
             self.uses.append(replace(use, again=EVERY_ROW))
         return number
+
+    def _is_library_code(self, users: tuple[Frame, ...], path: Path) -> bool:
+        """Return whether an equation with these frames is in a jaxpr that a library traces."""
+        files = (frame[1] for frame in path)
+        return not users and (self._is_in_library or any(map(is_acting_code, files)))
 
     def _value_number(self, equation: Any, values: list[Value]) -> int:
         parameters = tuple(sorted((k, str(v)) for k, v in equation.params.items()))

@@ -25,7 +25,8 @@ class Repetition:
 
     Attributes:
         uses: The uses.
-        shared: The pairs of calls that seem to share their random numbers on purpose.
+        shared: The pairs of calls that seem to share their random numbers on purpose. They do not
+            share them with other calls on the same lines.
         count: How often the key is used, if such calls count as one use.
     """
 
@@ -82,7 +83,41 @@ def find_repetition(uses: Iterable[KeyUse], computations: Computations) -> Repet
         if (shared := _find_shared_numbers(use, other, computations))
     }
     groups = group_uses(kept, list(pairs))
-    return Repetition(kept, list(pairs.values()), len(groups))
+    group_of = {use: number for number, group in enumerate(groups) for use in group}
+    # If only some of the calls on a line share their numbers, the line does not say which ones.
+    distinct = [
+        shared
+        for (first, _), shared in pairs.items()
+        if all(group_of[use] == group_of[first] for use in kept if _is_called_at(use, shared))
+    ]
+    return Repetition(kept, distinct, len(groups))
+
+
+def _is_called_at(use: KeyUse, shared: SharedNumbers) -> bool:
+    return not set(shared.sites).isdisjoint(use.frames)
+
+
+def find_own_repetition(
+    repetition: Repetition, splits: Sequence[KeyUse], computations: Computations
+) -> Repetition | None:
+    """Return the uses of a key that repeat one another even if each split gives other children.
+
+    If a program splits a key twice, a child of the first split equals one of the second. Using both
+    of them is not a mistake of its own. Using one of them twice is.
+
+    Args:
+        repetition: The uses of the child, no matter which split it comes from.
+        splits: The uses that split a key from which the child was computed.
+        computations: How the program computes its values.
+    """
+    numbers = {split.number for split in splits}
+    repeated = {split.number for split in splits if split.again}
+    by_split: dict[frozenset[int], list[KeyUse]] = {}
+    for use in repetition.uses:
+        if not (use.again and use.earlier & repeated):  # The split is repeated in the same loop.
+            by_split.setdefault(use.earlier & numbers, []).append(use)
+    found = (find_repetition(uses, computations) for origin, uses in by_split.items() if origin)
+    return next((own for own in found if own is not None and not own.is_intended), None)
 
 
 def _find_shared_numbers(

@@ -45,9 +45,17 @@ def find_key_uses(
     """
     if not has_key_uses(program):
         return KeyUses()
-    program = _jax_compat.remove_dead_code(program)
+    varying = list(varying)
     flow = KeyFlow(varying)
-    used = merge_uses(flow.run(program, flow.input_values(program, inputs), None))
+    live = _jax_compat.remove_dead_code(program)
+    used = merge_uses(flow.run(live, flow.input_values(live, inputs), None))
+
+    def analyze_dead_code() -> Computations:
+        whole = KeyFlow(varying)
+        whole.run(program, whole.input_values(program, inputs), None)
+        return whole.computations
+
+    flow.computations.analyze_dead_code = analyze_dead_code
     found = (
         replace(use, choices=used.get(use.number, frozenset())) for use in flow.explained_uses()
     )

@@ -123,6 +123,7 @@ class KeyUse:
         from_input: Whether the key depends on an argument of the program.
         varies: The enclosing loops in which the key changes from one iteration to the next.
         split_from: The numbers of all keys that were split to compute the key.
+        earlier: The numbers of the uses of other keys that the key was computed from.
         is_split: Whether the key is split, perhaps inside a library function that draws numbers.
         is_raw: Whether the key is a raw one, which `jax.debug_key_reuse` ignores.
         frames: The frames of user code that lead to the use, innermost first.
@@ -136,6 +137,8 @@ class KeyUse:
         why: The reason why the key equals another one, if that is not obvious.
         again: When the same code uses the key again, such as `NEXT_ITERATION`, or "".
         loop_depth: How many of the frames lead to the loop that uses the key again.
+        is_in_library: Whether the use is in code of a library other than JAX, in which no user code
+            decides about it, such as the body of a solver's loop.
     """
 
     key: Hashable
@@ -144,6 +147,7 @@ class KeyUse:
     from_input: bool
     varies: frozenset[int]
     split_from: frozenset[Hashable] = frozenset()
+    earlier: frozenset[int] = field(default=frozenset(), compare=False)
     is_split: bool = False
     is_raw: bool = False
     frames: tuple[Frame, ...] = ()
@@ -157,6 +161,7 @@ class KeyUse:
     why: str = ""
     again: str = ""
     loop_depth: int = 0
+    is_in_library: bool = False
 
     def describe(self, caller: CodeLocation | None = None) -> str:
         """Return what uses the key, where, and why that is the same key.

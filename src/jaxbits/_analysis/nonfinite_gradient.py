@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +26,9 @@ from jaxbits._analysis.instrumented_run import (
     run_instrumented,
 )
 from jaxbits._analysis.nonfinite_probes import INF_PROBE, NAN_PROBE
+from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.quick_compilation import jit_quickly
+from jaxbits._analysis.stopwatch import Stopwatch
 from jaxbits._formatting import first_line
 
 _MAX_INPUTS = 8
@@ -85,6 +86,11 @@ class GradientTest:
         assert program is not None
         self._left_out = target.left_out
         self._inputs = as_arrays(program, target.trace.inputs)
+        leaves = jax.tree_util.tree_leaves_with_path(
+            (target.args, target.kwargs), is_leaf=is_iterator
+        )
+        # The first two keys of a path lead to the argument of the call.
+        self._argument_of = [leaves[index][0][:2] for index in target.trace.traced]
         results = [n for n, aval in enumerate(program.out_avals) if is_floating(aval)]
         scalars = [n for n in results if program.out_avals[n].shape == ()]
         # A function returns its loss first, so a scalar after other results is not a loss.
@@ -152,20 +158,29 @@ class GradientTest:
         return (first.equation.primitive.name, first.location) if first else ("", None)
 
     def _find_traps(self) -> list[GradientTrap]:
-        start, found = time.perf_counter(), dict[int, GradientTrap]()
-        inputs = list(zip(self._positions[:_MAX_INPUTS], self._arguments, strict=False))
+        clock, found = Stopwatch(), dict[int, GradientTrap]()
+        arrays = dict(zip(self._positions, self._arguments, strict=True))
+        inputs = [(n, arrays[n]) for n in self._take_turns(self._positions)[:_MAX_INPUTS]]
         for number, (position, array) in itertools.product(_TRIED_VALUES, inputs):
             if position in found:
                 continue
-            if number and time.perf_counter() - start > LIMITS.gradient_seconds:
+            if number and clock.seconds > LIMITS.gradient_seconds:
                 self._left_out.append(
-                    "the gradient was not computed for all other inputs, because that takes more "
-                    f"than {LIMITS.gradient_seconds:g} s"
+                    "the gradient was computed for only some of the other values that the inputs "
+                    f"may have, because computing all takes more than {LIMITS.gradient_seconds:g} s"
                 )
                 break
             if change := self._find_trap(array, number):
                 found[position] = self._describe_trap(position, number, change)
         return [found[position] for position in sorted(found)]
+
+    def _take_turns(self, positions: Sequence[int]) -> list[int]:
+        """Order inputs so that each argument has its turn, because parameters are many leaves."""
+        groups: dict[Any, list[int]] = {}
+        for n in positions:
+            groups.setdefault(self._argument_of[n], []).append(n)
+        rounds = itertools.zip_longest(*groups.values())
+        return [n for group in rounds for n in group if n is not None]
 
     def _find_trap(self, array: Any, number: float) -> str:
         """Return the change to an input that makes the gradient NaN, or "" if there is none."""

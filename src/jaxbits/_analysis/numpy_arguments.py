@@ -14,6 +14,8 @@ from jaxbits._analysis.carried_state import carried_leaves
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.references import is_python_function
+from jaxbits._analysis.safe_attributes import get_attribute, has_attribute
+from jaxbits._analysis.settings import is_key
 
 _OPAQUE_TYPES = (np.ndarray, jax.Array, type)
 _NO_STATE = (type, types.ModuleType)
@@ -60,10 +62,12 @@ class NumpyArguments:
         carried = carried_leaves(target)
         states = {paths[n][0][:2] for n in carried} | self._states(paths)
         has_own_state = _holds_arrays(_owner(target.function))
+        # A key is a new one in every call, so the calls belong to the steps of a loop.
+        has_key = any(isinstance(leaf, jax.Array) and is_key(leaf) for _, leaf in paths)
         found = []
         for n, argument, leaf in arrays:
             has_state = has_own_state or bool(states - {argument})
-            is_batch = self._is_new_in_every_call(n, leaf, has_state)
+            is_batch = self._is_new_in_every_call(n, leaf, has_state or has_key)
             found.append((leaf, "state" if n in carried else "batch" if is_batch else ""))
         return found
 
@@ -74,19 +78,19 @@ class NumpyArguments:
         for path, leaf in paths:
             is_nested = len(path) > 2 and isinstance(leaf, jax.Array)
             is_opaque = isinstance(leaf, _OPAQUE_TYPES) or is_python_function(leaf)
-            if is_nested or (hasattr(leaf, "__dict__") and not is_opaque):
+            if is_nested or (has_attribute(leaf, "__dict__") and not is_opaque):
                 found.add(path[:2])
         return found
 
-    def _is_new_in_every_call(self, position: int, leaf: Any, has_state: bool) -> bool:
+    def _is_new_in_every_call(self, position: int, leaf: Any, is_step: bool) -> bool:
         """Return whether an array is a new one in every call.
 
-        The examples in `calls` show this. With a single call, an array next to a state is assumed
-        to be a batch.
+        The examples in `calls` show this. With a single call, an array next to a state or a PRNG
+        key is assumed to be a batch.
         """
         calls = self._target.calls
         if len(calls) < 2:
-            return has_state
+            return is_step
         leaves = [
             jax.tree.leaves((call, self._target.kwargs), is_leaf=is_iterator) for call in calls
         ]
@@ -104,12 +108,12 @@ def _owner(function: Callable[..., Any]) -> Any:
     """Return the object that a function is a method of, or the function itself if it is none."""
     while isinstance(function, functools.partial):
         function = function.func
-    return getattr(function, "__self__", function)
+    return get_attribute(function, "__self__", function)
 
 
 def _holds_arrays(owner: Any, depth: int = 2) -> bool:
     """Return whether JAX arrays are among an object's attributes, as in a learner or a model."""
-    fields = getattr(owner, "__dict__", None)
+    fields = get_attribute(owner, "__dict__")
     if not isinstance(fields, dict) or isinstance(owner, _NO_STATE) or is_python_function(owner):
         return False
     leaves = jax.tree.leaves(fields, is_leaf=is_iterator)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr
 
-from jaxbits._analysis import jaxpr_utils
+from jaxbits._analysis import device_maps, jaxpr_utils
 from jaxbits._analysis.call_context import CallContext
 from jaxbits._analysis.code_location import CodeLocation
 
@@ -115,6 +115,7 @@ class Plan:
     Attributes:
         size: The number of equations. A function that is called twice counts twice.
         failed: The primitives that a probe could not measure.
+        unseen: The primitives that map programs over devices, and whose sites cannot be measured.
         sites_at: The sites, keyed by the `id` of the equation and its context.
     """
 
@@ -124,6 +125,7 @@ class Plan:
         self.sites_at: dict[tuple[int, CallContext], list[Site]] = {}
         self.size = 0
         self.failed: set[str] = set()
+        self.unseen: set[str] = set()
         self._numbers: dict[tuple[int, CallContext], list[int]] = {}
         self.site_numbers(program, CallContext())
 
@@ -145,9 +147,16 @@ class Plan:
                 jaxprs = instrumented_jaxprs(equation)
                 if jaxprs is None:
                     numbers += self._add_sites(equation, context)
+                    self._record_unseen(equation)
                 for jaxpr in jaxprs or ():
                     numbers += self.site_numbers(jaxpr, context.enter(equation, jaxpr))
         return self._numbers[key]
+
+    def _record_unseen(self, equation: Any) -> None:
+        """Record a program that is mapped over devices if it has sites."""
+        name, called = equation.primitive.name, jaxpr_utils.called_jaxpr(equation)
+        if name in device_maps.MAPS and called is not None and Plan(called, self.probes).sites:
+            self.unseen.add(name)
 
     def _add_sites(self, equation: Any, context: CallContext) -> list[int]:
         selected = [p for p in self.probes if p.selects(equation, context)]
@@ -169,4 +178,6 @@ def instrumented_jaxprs(equation: Any) -> list[ClosedJaxpr] | None:
     if name == "while":
         return [params["cond_jaxpr"], params["body_jaxpr"]]
     called = jaxpr_utils.called_jaxpr(equation)
-    return None if called is None else [called]
+    if called is None or (name in device_maps.MAPS and not device_maps.can_enter(equation)):
+        return None
+    return [called]

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxbits._analysis.copying import PYTHON_NUMBERS, is_array
 from jaxbits._analysis.python_state.iterators import is_iterator
+from jaxbits._analysis.safe_attributes import has_attribute
 from jaxbits._analysis.state_types import ArrayType, children_of, types_of
 
 
@@ -23,13 +25,16 @@ class NumberedType(ArrayType):
 
 
 def is_array_object(leaf: Any) -> bool:
-    """Return whether a value is an array but not a Python number."""
-    return is_array(leaf) and not isinstance(leaf, PYTHON_NUMBERS)
+    """Return whether a value is an array but neither a Python number nor a NumPy scalar.
+
+    Both of these are hashable, so they may be static arguments.
+    """
+    return is_array(leaf) and not isinstance(leaf, (*PYTHON_NUMBERS, np.generic))
 
 
 def can_be_traced(leaf: Any) -> bool:
     """Return whether `jax.jit` accepts a value as an argument and as a result."""
-    return is_array(leaf) or isinstance(leaf, jax.Ref) or hasattr(leaf, "__jax_array__")
+    return is_array(leaf) or isinstance(leaf, jax.Ref) or has_attribute(leaf, "__jax_array__")
 
 
 def numbered_types(tree: Any, numbers: Sequence[int | None]) -> Any:

@@ -32,7 +32,7 @@ def jit_quickly(function: Callable[..., Any], program: ClosedJaxpr) -> Callable[
     elements, equations = count_elements(program)
     if elements > _MAX_ELEMENTS * equations:
         return jax.jit(function)
-    return jax.jit(function, compiler_options=_jax_compat.quick_cpu_options())
+    return jax.jit(function, compiler_options=_jax_compat.quick_cpu_options(equations))
 
 
 def count_elements(program: ClosedJaxpr, iterations: int = 1) -> tuple[int, int]:

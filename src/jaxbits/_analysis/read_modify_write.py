@@ -20,6 +20,7 @@ from jaxbits import _jax_compat
 from jaxbits._analysis import jaxpr_utils
 from jaxbits._analysis.probes import Site
 from jaxbits._analysis.read_changes import KEPT, OTHER, Reads, combine_reads, merge_reads
+from jaxbits._analysis.repeated_arrays import RepeatedArrays
 
 # JAX defines these primitives in https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/lax.py
 _SAME_INDEX_WORDS = "broadcast_in_dim reshape squeeze expand_dims convert_element_type copy copy_p"
@@ -78,6 +79,7 @@ class _ReadFlow:
         self._numbers: dict[Hashable, int] = {}
         self._counter = itertools.count()
         self._shifted: dict[Hashable, Hashable] = {}
+        self._repeated = RepeatedArrays()
 
     def new_value(self, reads: Reads | None = None) -> _Value:
         """Return a value that differs from all others."""
@@ -120,9 +122,10 @@ class _ReadFlow:
         if name == "while":
             return self._run_while(equation, values, inner)
         if name.startswith("scatter") and (id(equation), path) in self.wanted:
-            change = values[2].reads.get((values[0].number, values[1].index))
-            if change is not None:
-                self.changes[id(equation), path] = change
+            for array in self._repeated.arrays_written_to(equation, values[0].number):
+                change = values[2].reads.get((array, values[1].index))
+                if change is not None:
+                    self.changes[id(equation), path] = change
         reads = combine_reads(equation, [value.reads for value in values])
         if name == "gather":
             reads = {**reads, (values[0].number, values[1].index): KEPT}
@@ -130,6 +133,8 @@ class _ReadFlow:
         expression = (name, tuple(v.number for v in values), parameters)
         number = self._numbers.setdefault(expression, len(self._numbers))
         index = self._index(equation, values, number)
+        if name == "broadcast_in_dim":
+            self._repeated.record(equation, values[0].number, (number, 0))
         return [
             _Value((number, i), index if i == 0 else (number, i), reads)
             for i, _ in enumerate(equation.outvars)

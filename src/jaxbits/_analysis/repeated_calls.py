@@ -8,6 +8,7 @@ only the first kind.
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from jaxbits import _jax_compat
 from jaxbits._analysis import inner_programs
+from jaxbits._analysis.python_state import object_fields
 from jaxbits._analysis.python_state.call_monitor import CallLog
 from jaxbits._analysis.python_state.references import Reference
 from jaxbits._analysis.python_state.snapshot import StateChange
@@ -24,19 +26,19 @@ from jaxbits._analysis.trace import Trace
 Retrace = Callable[..., Trace]
 
 
-def log_repeated_call(retrace: Retrace) -> CallLog:
-    """Return what the user's code does in a trace that finds all jitted functions in the caches.
+def trace_repeated_call(retrace: Retrace) -> Trace | None:
+    """Return a trace of the user's function that finds all jitted functions in the caches.
 
     If the user's function creates a jitted function on every call, no cache has its program. The
-    result is empty in that case, because the trace shows both kinds of effects.
+    result is None in that case, because the trace shows both kinds of effects.
 
     Args:
         retrace: A function that traces the user's function again. It takes `keeps_caches`.
     """
-    with _jax_compat.fresh_caches():
+    with _jax_compat.fresh_caches(), _jax_compat.keep_pmap_traces():
         first, second = retrace(keeps_caches=True), retrace(keeps_caches=True)
     is_cached = _inner_programs(second).keys() <= _inner_programs(first).keys()
-    return second.log if is_cached else CallLog()
+    return second if is_cached else None
 
 
 def keeps_old_program(retrace: Retrace, reference: Reference, value: Any) -> bool:
@@ -48,7 +50,7 @@ def keeps_old_program(retrace: Retrace, reference: Reference, value: Any) -> boo
         value: The new value.
     """
     original = reference.get()
-    with _jax_compat.fresh_caches():
+    with _jax_compat.fresh_caches(), _jax_compat.keep_pmap_traces():
         retrace(keeps_caches=True)
         try:
             reference.set(value)
@@ -71,11 +73,12 @@ def changing_arrays(log: CallLog) -> Iterator[Any]:
     """Yield the arrays that a function replaces in Python state."""
     for change in log.changes:
         value = change.reference.get()
-        fields = getattr(value, "__dict__", None)
-        inside = fields if isinstance(fields, dict) and not callable(value) else None
+        inside = None if callable(value) else object_fields.fields(value)
         for leaf in jax.tree.leaves((value, inside)):
-            if isinstance(leaf, (jax.Array, np.ndarray)):
-                yield leaf
+            # A generator of keys may store those that it has not returned yet in a deque.
+            for part in leaf if isinstance(leaf, collections.deque) else (leaf,):
+                if isinstance(part, (jax.Array, np.ndarray)):
+                    yield part
 
 
 def _inner_programs(trace: Trace) -> dict[int, Any]:

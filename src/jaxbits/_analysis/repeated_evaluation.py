@@ -22,7 +22,8 @@ def find_repeated_evaluation(
     """Return how a program evaluates a function again, or None if it does not.
 
     Both evaluations must compute equal values wherever they run the same code, at least one of them
-    must be differentiated, and the program must use different results of them.
+    must be differentiated, and the program must use different results of them. They must not be two
+    steps of one differentiated function, such as two layers of a network.
 
     Args:
         use: A use of a key.
@@ -45,16 +46,55 @@ def find_repeated_evaluation(
         ]
     if not any("jvp" in c.transformations for run in pair for c in run):
         return None
+    if _are_steps(use, other, pair, computations):
+        return None
     everything = [{number for c in run for number in c.results} for run in pair]
     if everything[0] == everything[1]:
         return None
     if not is_loop:
+        # A derivative may leave a result of the forward pass unused and compute a similar value.
+        # For example, the derivative of `x**3` computes `x**2` on the same line.
+        computations = computations.with_dead_code
         pair = [[c for c in computations if c.is_inside(site, rest)] for site in sites]
     places = [_values_by_place(run, computations, len(rest) + 1) for run in pair]
     common = places[0].keys() & places[1].keys()
     if not common or not all(_are_nested(places[0][p], places[1][p]) for p in common):
         return None
     return SharedNumbers("evaluated", sites, called_function(use.frames, sites[0]))
+
+
+def _are_steps(
+    use: KeyUse, other: KeyUse, pair: Iterable[Iterable[Computation]], computations: Computations
+) -> bool:
+    """Return whether both calls are steps of one differentiated function.
+
+    For example, a loss depends on all layers of a network, whereas the gradients of two losses meet
+    only after the differentiation, if they meet at all.
+
+    Args:
+        use: A use of a key.
+        other: Another use of the same key.
+        pair: The equations of the two calls.
+        computations: How the program computes its values.
+    """
+    depths = (_jvp_depth(c) for run in pair for c in run if not c.is_backward)
+    depth = max(depths, default=0) or 1
+    both = computations.depending_on(use, other)
+    return any(_jvp_depth(c) >= depth and not _is_outer_backward(c) for c in both)
+
+
+def _jvp_depth(computation: Computation) -> int:
+    """Return how many derivatives an equation is inside."""
+    return computation.transformations.count("jvp(")
+
+
+def _is_outer_backward(computation: Computation) -> bool:
+    """Return whether an equation belongs to the backward pass of an outer derivative.
+
+    An example is "transpose(jvp(jvp()))", but not "jvp(transpose(jvp()))".
+    """
+    outer = computation.transformations.rpartition("jvp(")[0]
+    return "transpose" in outer.removesuffix("transpose(")
 
 
 def _are_nested(one: set[Hashable], other: set[Hashable]) -> bool:

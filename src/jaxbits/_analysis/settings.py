@@ -53,7 +53,7 @@ def find_settings(
             found.update(range(start, len(leaves)))
         found.update(start + index for index, flag in enumerate(are_in_objects(value)) if flag)
     arrays = [leaf for leaf in leaves if is_array_object(leaf)]
-    if arrays and all(map(_is_key, arrays)):
+    if arrays and all(map(is_key, arrays)):
         found.update(index for index, leaf in enumerate(leaves) if type(leaf) is int)
     return found
 
@@ -98,6 +98,7 @@ def _annotated_parameters(function: Callable[..., Any]) -> set[str]:
     return set()
 
 
-def _is_key(array: Any) -> bool:
+def is_key(array: Any) -> bool:
+    """Return whether an array contains PRNG keys, judging raw ones by their dtype and shape."""
     is_raw = array.dtype == jnp.uint32 and array.shape[-1:] == (2,)
     return is_raw or bool(jnp.issubdtype(array.dtype, jax.dtypes.prng_key))

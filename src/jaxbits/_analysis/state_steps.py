@@ -79,7 +79,7 @@ def run_steps(target: FunctionUnderTest, state_argument: int | str) -> Steps:
                 found.again = types_of(find_new_state(found.new, step(new), key)[0])
         return _first_changed(found, new)
 
-    with target.restore_state(), _jax_compat.fresh_caches():
+    with target.restore_state(records_calls=False), _jax_compat.fresh_caches():
         program = jax.make_jaxpr(run)(*[leaves[index] for index in traced])
     if program.jaxpr.outvars:
         found.changed_at = jaxpr_utils.location_of_output(program, 0)

@@ -164,6 +164,8 @@ def trace_function(
             chosen, chosen.is_strict_in_settings = partly, True
     chosen.log.calls += strict.log.calls - chosen.log.calls
     chosen.log.shape_prints |= strict.log.shape_prints
+    chosen.log.trace_markers |= strict.log.trace_markers
+    chosen.log.switched_off |= strict.log.switched_off
     chosen.strict_error, chosen.strictly_traced = strict.error, strict.traced
     return chosen
 

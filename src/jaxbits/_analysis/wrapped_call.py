@@ -22,6 +22,7 @@ from jaxbits import _jax_compat
 from jaxbits._analysis.code_location import is_user_code
 from jaxbits._analysis.program_values import are_in_objects
 from jaxbits._analysis.python_state.iterators import is_iterator
+from jaxbits._analysis.safe_attributes import get_attribute, has_attribute
 
 _MAX_LAYERS = 50
 
@@ -34,6 +35,7 @@ class WrappedCall:
         is_compiled: Whether the wrapper makes this call inside a `jax.jit` of its own.
         lost_updates: The names of the parameters whose objects, such as modules, the wrapped
             function updates in place without returning the new arrays, with the number of arrays.
+            Arrays that the caller has passed in another argument are not lost.
     """
 
     def __init__(self, function: Callable[..., Any], caller: types.CodeType) -> None:
@@ -42,6 +44,7 @@ class WrappedCall:
         self.lost_updates: dict[str, int] = {}
         self._frame: types.FrameType | None = None
         self._objects: dict[str, tuple[Any, list[Any], list[bool]]] = {}
+        self._given: list[Any] = []
         self._function, self._caller = function, caller
         self._received: dict[str, list[bool]] | None = None
 
@@ -58,6 +61,7 @@ class WrappedCall:
             for name, value in frame.f_locals.items():
                 leaves = _leaves(value)
                 self._received[name] = [isinstance(leaf, Tracer) for leaf in leaves]
+                self._given += leaves
                 if any(flags := are_in_objects(value)):
                     self._objects[name] = (value, leaves, flags)
         outer = frame.f_back
@@ -76,15 +80,15 @@ class WrappedCall:
             return
         self._frame = None
         with contextlib.suppress(Exception):  # The user's own containers may raise any error.
-            returned = set(map(id, _leaves(result)))
+            kept = set(map(id, [*_leaves(result), *self._given]))
             for name, (value, before, flags) in self._objects.items():
                 after = _leaves(value)
                 if len(after) == len(before):
                     triples = zip(after, before, flags, strict=True)
                     new = [leaf for leaf, old, flag in triples if flag and leaf is not old]
-                    if lost := sum(id(leaf) not in returned for leaf in new):
+                    if lost := sum(id(leaf) not in kept for leaf in new):
                         self.lost_updates[name] = lost
-        self._objects = {}
+        self._objects, self._given = {}, []
 
     def traced_leaves(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> set[int]:
         """Return the indices of the leaves that the wrapped function received as tracers.
@@ -150,8 +154,13 @@ def wrapped_code(function: Any) -> types.CodeType | None:
             break
     if is_wrapped and not isinstance(function, types.FunctionType):
         function = getattr(type(function), "__call__", None)  # noqa: B004 - the method is needed
-    code = getattr(function, "__code__", None)
+    code = get_attribute(function, "__code__")
     return code if is_wrapped and isinstance(code, types.CodeType) else None
+
+
+def has_stages(function: Any) -> bool:
+    """Return whether a function can be traced and lowered, as the results of `jax.jit` can."""
+    return all(has_attribute(function, name) for name in ("lower", "trace"))
 
 
 def is_plain_jit(function: Any) -> bool:

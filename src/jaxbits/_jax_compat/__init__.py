@@ -5,7 +5,7 @@ needs, the function does not raise an error, but returns the neutral result that
 describes.
 """
 
-from jaxbits._jax_compat.caches import fresh_caches
+from jaxbits._jax_compat.caches import fresh_caches, keep_pmap_traces
 from jaxbits._jax_compat.compiler_options import quick_cpu_options
 from jaxbits._jax_compat.config import (
     config_values,
@@ -20,7 +20,13 @@ from jaxbits._jax_compat.interception import (
     intercept_host_reads,
 )
 from jaxbits._jax_compat.meshes import equation_context, in_current_mesh
-from jaxbits._jax_compat.primitives import bind, cast, remove_dead_code, scan_counts
+from jaxbits._jax_compat.primitives import (
+    bind,
+    cast,
+    primitive_name,
+    remove_dead_code,
+    scan_counts,
+)
 from jaxbits._jax_compat.source_info import (
     frames,
     frames_with_lasti,
@@ -54,7 +60,9 @@ __all__ = [
     "is_jit_frame",
     "is_tracing",
     "keep_current_trace",
+    "keep_pmap_traces",
     "name_stack",
+    "primitive_name",
     "quick_cpu_options",
     "remove_dead_code",
     "scan_counts",

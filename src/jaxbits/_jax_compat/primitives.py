@@ -47,6 +47,19 @@ def scan_counts(equation: Any) -> tuple[int, int]:
     return len(constants), len(carry)
 
 
+def primitive_name(equation: Any) -> str:
+    """Return the name of the primitive of an equation.
+
+    In JAX 0.12, `jnp.nonzero` with a `size` is a primitive `call_hi_primitive`, whose parameter
+    `_prim` has a class named `Nonzero`. JAX 0.7.2 and 0.10.2 have no such primitive.
+
+    >>> primitive_name(jax.make_jaxpr(lambda x: x + 1)(1).eqns[0])
+    'add'
+    """
+    hidden = equation.params.get("_prim")
+    return str(equation.primitive.name) if hidden is None else type(hidden).__name__
+
+
 def remove_dead_code(program: ClosedJaxpr, is_used: Sequence[bool] | None = None) -> ClosedJaxpr:
     """Return a program without the equations that neither its results nor its effects need.
 

@@ -37,6 +37,11 @@ def source_line(equation: Any) -> int | None:
 def frames(equation: Any) -> list[tuple[str, str, int]]:
     """Return (function, file, line) for each frame that an equation was traced in, innermost first.
 
+    The frames end where JAX starts to trace the jaxpr of the equation, because JAX may use the same
+    jaxpr for a call from another line. JAX 0.10.2 and 0.12 store no other frames. JAX 0.7.2 stores
+    all of them, so this function cuts them off:
+    https://github.com/jax-ml/jax/blob/jax-v0.7.2/jax/_src/interpreters/partial_eval.py
+
     In JAX 0.7.2 through 0.12, a frame stores its line number as `line_num`. The other name that
     this function tries, `start_line`, appears in
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/source_info_util.py
@@ -51,6 +56,8 @@ def frames(equation: Any) -> list[tuple[str, str, int]]:
         return []
     found = []
     for frame in traceback.frames:
+        if _starts_jaxpr(frame):
+            break
         line = getattr(frame, "line_num", 0) or getattr(frame, "start_line", 0)
         found.append((frame.function_name, frame.file_name, int(line)))
     return found
@@ -69,9 +76,15 @@ def frames_with_lasti(equation: Any) -> list[tuple[str, str, int, int]]:
         indices = [int(index) for index in traceback.raw_frames()[1]]  # type: ignore[union-attr]
     except (AttributeError, TypeError, ValueError):
         indices = []
-    if len(indices) != len(found):
+    if len(indices) < len(found):
         indices = [-1] * len(found)
-    return [(*frame, index) for frame, index in zip(found, indices, strict=True)]
+    return [(*frame, index) for frame, index in zip(found, indices, strict=False)]
+
+
+def _starts_jaxpr(frame: Any) -> bool:
+    """Return whether a frame belongs to the function with which JAX starts to trace a jaxpr."""
+    is_tracing = str(frame.function_name).startswith("trace_to_jaxpr_dynamic")
+    return is_tracing and str(frame.file_name).endswith("partial_eval.py")
 
 
 def source_file(jaxpr: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import jax
@@ -16,6 +16,10 @@ from jaxbits._analysis.code_location import CodeLocation, location_of
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.inner_programs import name_of_user_call
+from jaxbits._analysis.python_state import object_fields
+from jaxbits._analysis.repeated_calls import changing_arrays
+from jaxbits._analysis.safe_attributes import has_attribute
 
 _WARNING_BYTES, _NOTE_BYTES = 1 << 18, 1 << 15
 
@@ -27,9 +31,10 @@ def big_const(target: FunctionUnderTest) -> Iterator[Finding]:
     The detector walks the traced program, including loops and branches, and measures its constants.
     It warns if a single constant or all of them together take up at least 256 KiB, and it adds a
     note for a single constant of at least 32 KiB. The message names the global, closure variable,
-    default, or attribute that holds the array. It cannot see arrays that `jax.numpy` creates inside
-    the function, because they are not constants. The setting `jax_captured_constants_warn_bytes`
-    comes closest, but its default threshold is 2 GB.
+    default, or attribute that holds the array. If the function is not jitted but calls jitted
+    functions, the arrays that it passes to them or replaces in every call do not count. It cannot
+    see arrays that `jax.numpy` creates inside the function, because they are not constants. The
+    setting `jax_captured_constants_warn_bytes` comes closest, but its default threshold is 2 GB.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect
@@ -42,7 +47,8 @@ def big_const(target: FunctionUnderTest) -> Iterator[Finding]:
     """
     if target.trace.program is None:
         return
-    found = list(_constants(target.trace.program))
+    passed = _passed_arrays(target) if target.may_be_driver else set()
+    found = list(_constants(target.trace.program, passed))
     large = [pair for pair in found if _bytes_of(pair[0]) >= _NOTE_BYTES]
     names = _names(target) if large else {}
     for value, location in large:
@@ -78,9 +84,33 @@ def _fix(value: Any) -> str:
     return "pass it as an argument"
 
 
-def _constants(program: Any) -> Iterator[tuple[Any, CodeLocation | None]]:
-    """Yield each array in a program once, with the line that uses it."""
-    seen: set[int] = set()
+def _passed_arrays(target: FunctionUnderTest) -> set[int]:
+    """Return the `id` of each captured array that no program contains if nothing jits the function.
+
+    The function only passes such an array to jitted functions, or replaces it in every call.
+    """
+    program = target.trace.program
+    constants = dict(zip(program.jaxpr.constvars, program.consts, strict=True)) if program else {}
+    passed, used = set(map(id, changing_arrays(target.every_call))), set[int]()
+    for equation in program.jaxpr.eqns if program else ():
+        captured = {
+            id(atom.val if isinstance(atom, Literal) else constants.get(atom))
+            for atom in equation.invars
+        }
+        (passed if name_of_user_call(equation) else used).update(captured)
+    return (passed - used) | set(map(id, changing_arrays(target.every_call)))
+
+
+def _constants(
+    program: Any, left_out: Iterable[int] = ()
+) -> Iterator[tuple[Any, CodeLocation | None]]:
+    """Yield each array in a program once, with the line that uses it.
+
+    Args:
+        program: The program.
+        left_out: The `id` of each array to leave out.
+    """
+    seen = set(left_out)
     visited: set[int] = set()
     waiting: list[tuple[Any, CodeLocation | None]] = [(program, None)]
     while waiting:
@@ -132,8 +162,8 @@ def _names(target: FunctionUnderTest) -> dict[Any, str]:
     found: dict[Any, str] = {}
     for reference in target.references:
         value = reference.get()
-        fields = getattr(value, "__dict__", None)
-        attributes = fields if isinstance(fields, dict) and not hasattr(value, "dtype") else ()
+        is_array = has_attribute(value, "dtype")
+        attributes = () if is_array else object_fields.fields(value) or ()
         paths = jax.tree_util.tree_leaves_with_path((value, attributes))
         for path, leaf in paths:
             if not isinstance(leaf, (jax.Array, np.ndarray)) or not leaf.shape:

@@ -24,10 +24,12 @@ _FIX = {
     "tree": "return the same containers with the same keys, and start with arrays instead of None",
     "shape": "keep the shape: write into an array that is large enough from the start",
     "dtype": "`.astype(old.dtype)` on the new value, or start with the dtype that it ends with",
-    "weak": "start with a strong type: `jnp.int32(0)` instead of a Python number, or `dtype=` "
+    "weak": "start with a strong type: `jnp.{dtype}(0)` instead of a Python number, or `dtype=` "
     "where the array is created",
 }
 """What to do about each kind of difference, starting with the most severe."""
+
+_STRONG_FIX = "`.astype(old.dtype)` on the new value, which also makes its type strong"
 
 _SAME_KIND = "use a Python number of the same kind (`+ 1`, not `+ 1.0`)"
 
@@ -121,7 +123,10 @@ def _advise(found: list[Difference]) -> tuple[str, str]:
     kind = next(kind for kind in _FIX if kind in kinds)
     if not own:
         return _LIBRARY_FIX.get(kind, (_FIX[kind], ""))
-    types = [d.types for d in found if d.kind == "dtype" and d.types and not d.is_library]
+    types = [d.types for d in found if d.kind == kind and d.types and not d.is_library]
+    if kind == "weak":
+        weak = [old.dtype for old, _ in types if old.weak]
+        return _FIX[kind].format(dtype=weak[0]) if weak else _STRONG_FIX, ""
     if kind != "dtype" or not all(old.weak for old, _ in types):
         return _FIX[kind], ""
     # A cast to the old dtype would make a strong type of a weak one, which is a change as well.
@@ -144,4 +149,5 @@ def _describe_trend(new: Any, again: Any) -> str:
         return "and a second step raises an error"
     if next(differences(new, again, ""), None) is None:
         return "at the first step"
-    return "at every step"
+    # Only two steps are traced, and what changes in both may stay the same in the third.
+    return "at each of the first two steps"

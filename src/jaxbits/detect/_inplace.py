@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import jax
 import numpy as np
 
-from jaxbits._analysis.code_location import location_of_error, location_of_function
+from jaxbits._analysis import jaxpr_utils
+from jaxbits._analysis.code_location import (
+    CodeLocation,
+    location_of,
+    location_of_error,
+    location_of_function,
+)
 from jaxbits._analysis.copying import copy_tree
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
@@ -34,10 +40,12 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
     trace. If there are NumPy arrays and the function is not jitted, it also compares them before
     and after one call. It also reports an object, such as a module, that a function compiled with
     `jax.jit` updates without returning it. It recognizes the error that an item assignment to a
-    traced array raises. In the function's source, it looks for `.at` updates whose results are
-    discarded. It also looks for a NumPy array that the function passes to `jnp.asarray` and then
-    writes to, later in the function or in the next iteration of a loop, because the two arrays may
-    share memory. It cannot see changes to a library's objects if their classes are not pytrees. JAX
+    traced array raises. In the function's source and that of the functions that it calls, it looks
+    for `.at` updates whose results are discarded. It also looks for a NumPy array that the function
+    passes to `jnp.asarray` and then writes to, later in the function or in the next iteration of a
+    loop, because the two arrays may share memory. If the function is not jitted but calls jitted
+    functions, what it changes itself is only a note, because it changes the caller's objects in
+    every call. It cannot see changes to a library's objects if their classes are not pytrees. JAX
     raises an error for its own arrays, and it has no switch for the rest.
 
     >>> import numpy as np
@@ -64,6 +72,17 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
     explains = next((error_signature(e) for e in target.errors if _refused_target(e)), "")
     for change in {change.reference.name: change for change in changes}.values():
         name = _parameter_name(target, change)
+        if _happens_in_every_call(target, change):
+            yield Finding(
+                "note",
+                f"argument `{name}` is changed in place in every call",
+                f"{change.before} → {change.after}; nothing jits the function",
+                f"none needed; if you jit the function, {_FIX}",
+                find_argument_write(target.function, name),
+                "augmented-assignment-rebinds",
+                explains=explains,
+            )
+            continue
         yield Finding(
             "error",
             f"argument `{name}` is changed in place",
@@ -96,7 +115,7 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
                 explains=error_signature(error),
             )
             break
-    for location in at_updates.find_discarded_updates(target.function):
+    for location in _discarded_updates(target):
         yield Finding(
             "error",
             "the result of an update with `.at` is discarded, so the array does not change",
@@ -114,6 +133,43 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
             location,
             "host-buffer-shared",
         )
+
+
+def _happens_in_every_call(target: FunctionUnderTest, change: StateChange) -> bool:
+    """Return whether a function that nothing jits changes an argument itself, and with an array.
+
+    A jitted function that it calls changes the argument only while JAX traces it. If JAX traces
+    that function in every call, the argument then holds a tracer.
+    """
+    if not target.may_be_driver:
+        return False
+    if any(trace is not target.trace.outermost for trace in change.traces):
+        return False
+    repeated, name = target.repeated_trace, change.reference.name
+    return (
+        repeated is None
+        or name in _names(repeated.changed_arguments)
+        or name not in _names(target.trace.changed_arguments)
+    )
+
+
+def _names(changes: Iterable[StateChange]) -> set[str]:
+    return {change.reference.name for change in changes}
+
+
+def _discarded_updates(target: FunctionUnderTest) -> Iterator[CodeLocation]:
+    """Yield the lines that discard an update, in the function and in those that it calls."""
+    found = list(at_updates.find_discarded_updates(target.function))
+    program = target.trace.program
+    for equation in jaxpr_utils.all_equations(program) if program else ():
+        if equation.primitive.name.startswith(("scatter", "dynamic_update_slice")):
+            location = location_of(equation)
+            update = at_updates.discarded_update_at(location) if location else None
+            found += [update] if update else []
+    by_line: dict[tuple[str, int], CodeLocation] = {}
+    for place in found:
+        by_line.setdefault((place.file, place.line), place)
+    yield from by_line.values()
 
 
 def _parameter_name(target: FunctionUnderTest, change: StateChange) -> str:

@@ -12,6 +12,7 @@ from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
+from jaxbits._analysis.repeated_calls import is_same_change
 from jaxbits._analysis.tracing_errors import error_signature
 
 
@@ -21,9 +22,10 @@ def iterator(target: FunctionUnderTest) -> Iterator[Finding]:
 
     The detector looks for iterators among the arguments, and for iterators in globals, closures,
     defaults, and attributes that one trace advances. It also looks for calls to `next` in the body
-    of a JAX loop on an iterator created outside the body. It cannot see a local iterator that is in
-    a container or an object, as in `next(iterators[0])`, or other objects that are used up, such as
-    a queue. JAX has no switch for this.
+    of a JAX loop on an iterator created outside the body. If the function is not jitted but calls
+    jitted functions, what it advances itself does not count, because that happens in every call. It
+    cannot see a local iterator that is in a container or an object, as in `next(iterators[0])`, or
+    other objects that are used up, such as a queue. JAX has no switch for this.
 
     >>> from jaxbits import detect
     >>> numbers = iter([1.0, 2.0, 3.0])
@@ -35,7 +37,8 @@ def iterator(target: FunctionUnderTest) -> Iterator[Finding]:
     leaves = jax.tree.leaves((target.args, target.kwargs), is_leaf=is_iterator)
     not_copied = [error for error in target.errors if isinstance(error, NotCopied)]
     for leaf in leaves:
-        if is_iterator(leaf):
+        # A function that calls jitted functions may well take an iterator, such as batches.
+        if is_iterator(leaf) and not target.names_jitted_functions:
             yield Finding(
                 "error",
                 "an iterator is passed as an argument",
@@ -44,7 +47,9 @@ def iterator(target: FunctionUnderTest) -> Iterator[Finding]:
                 explains=error_signature(not_copied[0]) if not_copied else "",
             )
     for change in target.trace.log.changes:
-        if change.kind == "iterator":
+        if change.kind == "iterator" and not any(
+            is_same_change(change, other) for other in target.every_call.changes
+        ):
             yield Finding(
                 "warning",
                 f"{change.reference.kind} iterator `{change.reference.name}` is advanced only "

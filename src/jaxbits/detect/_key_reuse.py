@@ -10,7 +10,11 @@ from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.key_children import find_equal_children
-from jaxbits._analysis.key_repetition import Repetition, find_repetition
+from jaxbits._analysis.key_repetition import (
+    Repetition,
+    find_own_repetition,
+    find_repetition,
+)
 from jaxbits._analysis.key_values import (
     EVERY_ITERATION,
     EVERY_ROW,
@@ -57,12 +61,14 @@ def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
     results, the finding is a warning, because common random numbers may be intended. It is a note
     if one argument is a shifted copy of the other, as in antithetic sampling. It is also a note if
     the program evaluates one function again with equal arguments to differentiate another result,
-    or if it rearranges several arrays in the same order. A key that a function makes from a literal
-    in every call is left to `const_key`. The detector handles typed and raw keys. Apart from
-    children, it cannot see that two different values in the program are equal keys. It also cannot
-    see that the caller passes one key twice, that a key belongs to an array of keys that was used
-    as a whole, or that the number that you fold in is the number of a child only in other calls.
-    `jax.debug_key_reuse(True)` comes closest, but it stops at the first reuse and ignores raw keys.
+    or if it rearranges several arrays in the same order, or if a library other than JAX repeats the
+    numbers in a loop of its own, as diffrax does for a Brownian path. A key that a function makes
+    from a literal in every call is left to `const_key`. The detector handles typed and raw keys.
+    Apart from children, it cannot see that two different values in the program are equal keys. It
+    also cannot see that the caller passes one key twice, that a key belongs to an array of keys
+    that was used as a whole, or that the number that you fold in is the number of a child only in
+    other calls. `jax.debug_key_reuse(True)` comes closest, but it stops at the first reuse and
+    ignores raw keys.
 
     >>> import jax
     >>> from jaxbits import detect
@@ -78,21 +84,28 @@ def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
     by_key: dict[object, list[KeyUse]] = defaultdict(list)
     for use in target.key_uses:
         by_key[use.key].append(use)
+    computations = target.key_uses.computations
     groups = [*by_key.values(), *find_equal_children(target.key_uses)]
-    found = [find_repetition(uses, target.key_uses.computations) for uses in groups]
+    found = [find_repetition(uses, computations) for uses in groups]
     repetitions = [repetition for repetition in found if repetition is not None]
     split_again = {r.uses[0].key: r.is_intended for r in repetitions if r.splits > 1}
     for repetition in repetitions:
         # The children of a key that is split twice are equal, so they are not reported as well.
         parents = repetition.uses[0].split_from & split_again.keys()
-        if all(split_again[parent] and not repetition.is_intended for parent in parents):
-            yield _repeated(repetition)
+        own: Repetition | None = repetition
+        if not all(split_again[parent] and not repetition.is_intended for parent in parents):
+            splits = [use for parent in parents for use in by_key[parent] if use.is_split]
+            own = find_own_repetition(repetition, splits, computations)
+        if own is not None:
+            yield _repeated(own)
     for carried in find_carried_keys(target):
         yield _carried(carried)
 
 
 def _repeated(repetition: Repetition) -> Finding:
     uses = repetition.uses
+    if _is_due_to_library(uses):
+        return _repeated_by_library(repetition)
     if repetition.is_intended:
         return _shared(repetition)
     places = repetition.places
@@ -109,7 +122,7 @@ def _repeated(repetition: Repetition) -> Finding:
     for pair in repetition.shared[:1]:
         calls = pair.description if pair.function else f"calls at {pair.lines}"
         evidence += f"; the {calls} seem to share their numbers on purpose"
-        fix += "; these calls may share one child"
+        fix += f"; the {calls} may share one child"
     entry = _ENTRIES.get(kind, "same-key-same-numbers")
     if not kind and any(use.how == "a split" for use in uses):
         entry = _ENTRIES["split"]
@@ -123,6 +136,29 @@ def _repeated(repetition: Repetition) -> Finding:
         first if kind == "next" and first else again,
         entry,
         has_switch=kind not in _UNSEEN and not any(use.is_raw for use in uses),
+    )
+
+
+def _is_due_to_library(uses: list[KeyUse]) -> bool:
+    """Return whether a library uses the key again in a single call from user code."""
+    if not all(use.is_in_library for use in uses) or len({use.frames for use in uses}) > 1:
+        return False
+    if len({use.call for use in uses if use.call != use.number}) > 1:
+        return False
+    # If a loop of the user makes the call, some frames are between the loop and the use.
+    return all(not use.again or use.loop_depth == len(use.frames) for use in uses)
+
+
+def _repeated_by_library(repetition: Repetition) -> Finding:
+    """Return a finding about uses in one call of a library, which the user cannot change."""
+    use = repetition.uses[0]
+    return Finding(
+        "note",
+        f"a library uses one PRNG key {repetition.count} times in one call",
+        use.describe(),
+        "none needed if the library needs the same numbers again, as for a Brownian path",
+        use.location,
+        "same-key-same-numbers",
     )
 
 

@@ -23,6 +23,8 @@ _JOINS = ("concatenate", "stack")
 _RESHAPES = {"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "transpose", "copy"}
 _CONTAINER_KEYS = (SequenceKey, DictKey)
 _MAX_IN_LIST, _MAX_IN_ARGUMENT, _MAX_PIECES = 16, 32, 64
+_MIN_ALIKE = 8
+"""How many numbers must have alike places in an argument, so that one array could replace them."""
 
 
 @detector
@@ -31,7 +33,8 @@ def list_args(target: FunctionUnderTest) -> Iterator[Finding]:
 
     Each number in a list becomes an input of the program, and each piece becomes an equation, so
     tracing and compilation take longer as the list grows. The detector reports at least 16 numbers
-    in one list, 32 numbers in one argument, or 64 pieces in one array. It cannot see lists that
+    in one list, 32 numbers in one argument, or 64 pieces in one array. Numbers in different fields
+    of objects do not count, because no array can replace them. The detector cannot see lists that
     were converted to an array before the call. JAX has no switch for this.
 
     >>> from jaxbits import detect
@@ -145,7 +148,11 @@ def _arguments(target: FunctionUnderTest) -> Iterator[tuple[str, list[bool], Any
 
 
 def _count_numbers(tree: Any, is_input: list[bool]) -> tuple[list[int], int]:
-    """Return how many inputs in each list or tuple are numbers, and how many there are in total."""
+    """Return how many inputs in each list or tuple are numbers, and how many an array can replace.
+
+    An array can replace numbers whose places differ only in the index or key of a list or a
+    dictionary, such as `layers[0].rate` and `layers[1].rate`.
+    """
     lengths: Counter[Any] = Counter()
     leaves = jax.tree_util.tree_leaves_with_path(tree, is_leaf=is_iterator)
     numbers = [
@@ -160,4 +167,8 @@ def _count_numbers(tree: Any, is_input: list[bool]) -> tuple[list[int], int]:
             and isinstance(path[-1], SequenceKey)
         ):
             lengths[path[:-1]] += 1
-    return list(lengths.values()), len(numbers)
+    alike = Counter(
+        tuple("" if isinstance(key, _CONTAINER_KEYS) else str(key) for key in path)
+        for path in numbers
+    )
+    return list(lengths.values()), sum(count for count in alike.values() if count >= _MIN_ALIKE)

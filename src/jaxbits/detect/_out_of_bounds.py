@@ -21,9 +21,11 @@ from jaxbits._analysis.indexing_functions import (
     is_filled_read,
 )
 from jaxbits._analysis.probes import Measurement, Probe, Site, contradict
+from jaxbits._analysis.sentinel_indices import SentinelIndices
 from jaxbits._analysis.source.mode_argument import has_mode_argument
 
 _FIX = "correct the index, or say what you mean: `.at[i].get(mode='fill')`, `mode='drop'`"
+_DROP_FIX = "write with `mode='drop'`, which says that this is meant"
 _WINDOW_FIX = (
     "correct the start, or index each position by itself, as in `x.at[start + jnp.arange(size)]`"
 )
@@ -150,11 +152,13 @@ def out_of_bounds(target: FunctionUnderTest) -> Iterator[Finding]:
     The detector runs the program again and counts the bad indices in each gather, scatter, and
     dynamic slice. It reports all of them with their lines, including those inside `jit`, `vmap`,
     `grad`, `scan`, `while_loop`, and `cond`. It reports only a note for a read that never reaches
-    the result and for a write that does not change it. It assumes that lines with a `mode=`
-    argument are intended. The detector cannot see indices that do not occur with these arguments.
-    It also cannot see a label outside the range of `one_hot`, a clamped `switch` index, or an index
-    that has already wrapped around in a small integer dtype. `checkify.index_checks` comes closest,
-    but it stops at the first error and also reports masked reads.
+    the result, for a write that does not change it, and for a write to the index `n` of an array of
+    `n` elements if a `jnp.where` chooses this index, so that JAX drops the write. It assumes that
+    lines with a `mode=` argument are intended. The detector cannot see indices that do not occur
+    with these arguments. It also cannot see a label outside the range of `one_hot`, a clamped
+    `switch` index, or an index that has already wrapped around in a small integer dtype.
+    `checkify.index_checks` comes closest, but it stops at the first error and also reports masked
+    reads.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect
@@ -165,11 +169,33 @@ def out_of_bounds(target: FunctionUnderTest) -> Iterator[Finding]:
     >>> detect.out_of_bounds(lambda x, i: x[i].sum(), x, jnp.array([3, -1]))
     []
     """
+    sentinels: SentinelIndices | None = None
     for site, is_masked in target.bad_sites(_PROBE):
-        yield _finding(site, is_masked)
+        is_dropped = False
+        if not is_masked and target.trace.program is not None and _drops(site):
+            sentinels = sentinels or SentinelIndices(target.trace.program)
+            is_dropped = sentinels.explain(site, [d for d, _ in _limits(site.equation)])
+        yield _finding(site, is_masked, is_dropped)
 
 
-def _finding(site: Site, is_masked: bool) -> Finding:
+def _drops(site: Site) -> bool:
+    """Return whether JAX drops the bad indices of a write, or of the gradient of a write.
+
+    The gradient of a scatter is a gather that fills what is out of bounds with zeros.
+    """
+    equation, is_backward = site.equation, site.context.is_transposed(site.equation)
+    name, mode = equation.primitive.name, str(equation.params.get("mode"))
+    return "FILL" in mode and (name == "gather" if is_backward else name.startswith("scatter"))
+
+
+def _finding(site: Site, is_masked: bool, is_dropped: bool) -> Finding:
+    """Return the finding about bad indices.
+
+    Args:
+        site: The equation with the bad indices.
+        is_masked: Whether they do not change the result.
+        is_dropped: Whether the program seems to choose them so that JAX drops the writes.
+    """
     name = site.equation.primitive.name
     kind = _kind(name)
     limits = sorted({limit for _, limit in _limits(site.equation)})
@@ -189,6 +215,9 @@ def _finding(site: Site, is_masked: bool) -> Finding:
         what = "what is read does not reach" if kind == "read" else "the write does not change"
         message = f"{kind} out of bounds, but {what} the result"
         return Finding("note", message, evidence, "none needed", site.location)
+    if is_dropped:
+        message = "a `where` chooses an index outside the array, so that JAX drops the write"
+        return Finding("note", message, evidence, _DROP_FIX, site.location)
     catalogue_id = _catalogue_id(site.equation)
     return Finding(
         "error",

@@ -19,6 +19,7 @@ from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
+from jaxbits._analysis.static_arrays import find_static_arrays
 from jaxbits._analysis.tracing_errors import parameter_names
 
 
@@ -29,8 +30,10 @@ def recompile(target: FunctionUnderTest) -> Iterator[Finding]:
     If you pass several calls (``calls=[(x,), (y,)]``), the detector makes them in order, starting
     with empty caches, and counts how many calls after the first are traced again. If the function
     is not jitted, the detector also makes one call three times and counts what the third call still
-    compiles. It cannot see calls that you do not pass. `jax.log_compiles()` comes closest, but it
-    lists all compilations with their reasons instead of judging them.
+    compiles. An array in a static field of an argument, such as a module, is reported as well,
+    because JAX compares it in every call. It cannot see calls that you do not pass.
+    `jax.log_compiles()` comes closest, but it lists all compilations with their reasons instead of
+    judging them.
 
     >>> import jax, jax.numpy as jnp
     >>> from jaxbits import detect
@@ -54,6 +57,7 @@ def recompile(target: FunctionUnderTest) -> Iterator[Finding]:
                 user_location_of_function(target.function),
                 catalogue_id,
             )
+    yield from _static_arrays(target)
     program = target.trace.program
     if target.is_jitted or program is None:
         return
@@ -73,6 +77,25 @@ def recompile(target: FunctionUnderTest) -> Iterator[Finding]:
             else "`jax.jit` the whole function, or define the body of the loop once, outside",
             (jits or loops)[0],
             "fresh-function-each-call" if jits else "loop-body-recompiles",
+        )
+
+
+def _static_arrays(target: FunctionUnderTest) -> Iterator[Finding]:
+    """Yield a finding for each array in a static field of an argument."""
+    for kept_by, array in find_static_arrays((target.args, target.kwargs)):
+        comparison = (
+            "a new array with other values compiles again"
+            if array.size == 1
+            else "for a new array, this raises an error"
+        )
+        yield Finding(
+            "warning",
+            f"an array in a static field of a {kept_by.__name__} is part of its structure",
+            f"{array.dtype}[{','.join(map(str, array.shape))}]; JAX compares it with `==`, and "
+            f"{comparison}",
+            "make it an ordinary field, so that it is an input, or store a tuple of numbers",
+            user_location_of_function(target.function),
+            "static-value-recompiles",
         )
 
 

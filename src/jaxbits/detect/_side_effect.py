@@ -13,7 +13,7 @@ from jaxbits._analysis.repeated_calls import is_same_change
 OUTPUT = "output"
 """The subject of findings on lines that print, log, or warn but change nothing else."""
 
-_OUTPUT_CALLS = ("print", "logging.", "warnings.warn")
+_OUTPUT_CALLS = ("print", "logging.", "absl.logging.", "warnings.warn")
 _VERBS = {"state": "changed", "leak": "given a traced value", "iterator": "advanced"}
 
 
@@ -24,12 +24,13 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
     The detector traces the function once, without caches. It records which impure functions the
     user's own lines call, namely those that print, log, warn, read clocks, draw random numbers
     outside JAX, open files, or start programs. A `print` that shows the shape or dtype of an array,
-    but no traced value, is only a note, because it shows the same on every call. The detector also
-    records changes to globals, closures, defaults, and attributes, and to the containers in them.
-    It cannot see most effects inside libraries and C code, such as a clock that a library's
-    function reads. It also cannot see effects in a branch that this trace did not take. If the
-    function is not jitted but calls jitted functions, only the effects of those functions count,
-    because its own effects happen on every call. If a line only prints, logs, or warns, the
+    but no traced value, is only a note, because it shows the same on every call. So is output whose
+    text says that JAX compiles or traces, and logging that your own settings switch off. The
+    detector also records changes to globals, closures, defaults, and attributes, and to the
+    containers in them. It cannot see most effects inside libraries and C code, such as a clock that
+    a library's function reads. It also cannot see effects in a branch that this trace did not take.
+    If the function is not jitted but calls jitted functions, only the effects of those functions
+    count, because its own effects happen on every call. If a line only prints, logs, or warns, the
     `subject` of its finding is ``"output"``. JAX has no switch for this, although
     `jax.checking_leaks()` finds a tracer that was stored.
 
@@ -44,7 +45,7 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
     """
     log, every_call = target.trace.log, target.every_call
     for (name, location), times in log.calls.items():
-        if (name, location) in every_call.calls:
+        if (name, location) in every_call.calls or location in log.switched_off:
             continue
         if name == "numpy.random":
             location = line_with_numpy_generator(target.function)
@@ -59,6 +60,16 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
                 subject=OUTPUT,
             )
             continue
+        if location in log.trace_markers:
+            yield Finding(
+                "note",
+                f"`{name}` runs only while JAX traces the function, as its text says",
+                seen,
+                "none if one line per trace is enough, or else `jax.debug.print`",
+                location,
+                subject=OUTPUT,
+            )
+            continue
         yield Finding(
             "warning",
             f"`{name}` runs only while JAX traces the function",
@@ -67,6 +78,16 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
             "clocks and files outside the function",
             location,
             subject=OUTPUT if name.startswith(_OUTPUT_CALLS) else "",
+        )
+    silent = [place for _, place in log.calls if place in log.switched_off]
+    if silent:
+        yield Finding(
+            "note",
+            "logging would run only while JAX traces the function, but is switched off",
+            f"{len(silent)} line{'s' * (len(silent) > 1)} in one trace, which log nothing",
+            "none while it is switched off, or else `jax.debug.callback`",
+            silent[0],
+            subject=OUTPUT,
         )
     yield from environment_findings(target)
     if log.printed.strip() and not log.calls and not every_call.printed.strip():

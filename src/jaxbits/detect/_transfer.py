@@ -26,6 +26,8 @@ from jaxbits._analysis.execution_cost import estimate_microseconds
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.numpy_arguments import NumpyArguments
+from jaxbits._analysis.python_state import object_fields
+from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.reachable_state import used_names
 from jaxbits._analysis.tracing_errors import error_signature
 
@@ -73,12 +75,13 @@ def transfer(target: FunctionUnderTest) -> Iterator[Finding]:
     program. However, it reports only a note for a callback in a branch, and for a debugging
     callback that is outside a loop or in a loop whose body does much other work. It also reports
     NumPy arrays that are passed to jitted functions if they take up at least 4 KiB or one line
-    passes them in three calls. If the function also takes parameters or a state, as a training step
-    does, a NumPy array is only a note unless `calls` pass the same array again, because it is
-    probably a new batch in every call. The detector assumes that you intend transfers with
-    `jax.device_put` and `jnp.asarray`. It cannot see more than the first line where NumPy reads
-    memory directly, which happens on a CPU. `jax.transfer_guard("disallow")` comes closest, but on
-    a CPU it sees less.
+    passes them in three calls. If the function also takes parameters, a state, or a PRNG key, as a
+    training step does, a NumPy array is only a note unless `calls` pass the same array again,
+    because it is probably a new batch in every call. The same holds for arrays that a function
+    which calls jitted functions gets from an object among its arguments. The detector assumes that
+    you intend transfers with `jax.device_put` and `jnp.asarray`. It cannot see more than the first
+    line where NumPy reads memory directly, which happens on a CPU. `jax.transfer_guard("disallow")`
+    comes closest, but on a CPU it sees less.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect
@@ -260,12 +263,22 @@ def _numpy_inputs(target: FunctionUnderTest, arguments: NumpyArguments) -> Itera
     total: Counter[CodeLocation | None] = Counter()  # This includes arrays that are not arguments.
     calls: Counter[CodeLocation | None] = Counter()
     others: set[CodeLocation | None] = set()  # Lines that send other arrays, too.
+    # Lines that send arrays which the function holds itself, or the same array again. All others
+    # send batches that a driver gets from an object, such as a data set.
+    fixed: set[CodeLocation | None] = set()
+    is_loop = target.may_be_driver and _has_source(target)
+    held = set(_held_arrays(target)) if is_loop else set()
+    sent: set[tuple[CodeLocation | None, int]] = set()
     used: set[int] = set()
     for event in run.events:
         if event.kind != "dispatch" or event.is_tracing:
             continue
         is_user = _is_user_program(event.program)
-        for identities, count in event.numpy_inputs:
+        addressed = zip(event.numpy_inputs, event.addresses, strict=True)
+        for (identities, count), address in addressed:
+            if held & set(identities) or (event.location, address) in sent:
+                fixed.add(event.location)
+            sent.add((event.location, address))
             from_argument = copy_ids & set(identities)
             used |= from_argument
             size[event.location] += count if from_argument else 0
@@ -280,6 +293,8 @@ def _numpy_inputs(target: FunctionUnderTest, arguments: NumpyArguments) -> Itera
         kind = arguments.kind_of_all  # Slices of an argument are of its kind.
         if not arguments.large and location not in others:
             kind = arguments.small_kind
+        if is_loop and not size[location] and location not in fixed:
+            kind = "batch"
         is_repeated = calls[location] >= _MIN_CALLS and total[location] >= _MIN_BYTES
         if size[location] >= _MIN_BYTES or times[location] >= _MIN_CALLS or is_repeated:
             yield _numpy_finding(total[location], calls[location], location, kind)
@@ -289,7 +304,28 @@ def _numpy_inputs(target: FunctionUnderTest, arguments: NumpyArguments) -> Itera
             and id(leaf) not in used | placed_ids
             and _is_input(target, leaf)
         ):
-            yield _numpy_finding(leaf.nbytes, 1, None, kind)
+            yield _numpy_finding(leaf.nbytes, 1, None, arguments.kind_of_all)
+
+
+def _has_source(target: FunctionUnderTest) -> bool:
+    """Return whether a function may get batches from an object, such as a data set or an iterator.
+
+    The object is among its arguments, or the function is one of its methods.
+    """
+    leaves = jax.tree.leaves((target.args, target.kwargs), is_leaf=is_iterator)
+    kinds = {reference.kind for reference in target.references}
+    return bool(kinds & {"argument", "object"}) or any(map(is_iterator, leaves))
+
+
+def _held_arrays(target: FunctionUnderTest) -> Iterator[int]:
+    """Yield the `id` of each NumPy array that the function itself holds, unlike its arguments."""
+    for reference in target.references:
+        if reference.kind != "argument":
+            value = reference.get()
+            inside = None if callable(value) else object_fields.fields(value)
+            for leaf in jax.tree.leaves((value, inside), is_leaf=is_iterator):
+                if isinstance(leaf, np.ndarray):
+                    yield id(leaf)
 
 
 def _is_input(target: FunctionUnderTest, leaf: Any) -> bool:

@@ -80,14 +80,6 @@ def test_read_chapter_cells_matches_stored_outputs_in_order(pair):
     assert [c.stored for c in read_chapter_cells(pair).cells.values()] == [None, None, "a", "b"]
 
 
-def test_uses_torch_if_cell_imports_it(pair):
-    assert not read_chapter_cells(pair).uses_torch
-    pair.source.write_text(TEXT.replace("[][1]", "from torch import nn") + "\nimport torch\n")
-    assert read_chapter_cells(pair).uses_torch
-    pair.source.write_text(TEXT + "\nimport torch\n")
-    assert not read_chapter_cells(pair).uses_torch, "an import outside a code cell does not count"
-
-
 def test_code_digest_ignores_prose(pair):
     before = read_chapter_cells(pair).code_digest
     pair.source.write_text(TEXT.replace("## Second", "## Other"))

@@ -1098,3 +1098,51 @@ def _decay(params, x, steps):
 
 add("unrolled", False, lambda params, x: _decay(params, x, 8), MANY, 1.0)
 add("unrolled", True, lambda params, x: _decay(params, x, 30), MANY, 1.0)
+
+
+# ------------------------------------------------------------ short loops in a large program
+LARGE_PROGRAM = eval("lambda x: " + " + ".join(f"jnp.sin(x * {n})" for n in range(600)))
+
+
+def few_steps_of_a_large_program(x, steps):
+    x = LARGE_PROGRAM(x)
+    for _ in range(steps):
+        x = x + 0.1 * jnp.tanh(x)
+    return x
+
+
+add("unrolled", False, partial(few_steps_of_a_large_program, steps=24), X)
+add("unrolled", True, partial(few_steps_of_a_large_program, steps=80), X)
+
+
+# ------------------------------------------------------------ loops with different bodies
+LAYERS = [jnp.ones((2, 8)), jnp.ones((8, 4)), jnp.ones((4, 2))]
+ACTIVATIONS = [jnp.sin, jnp.cos, jnp.tanh, jnp.exp, jnp.sqrt]
+
+
+def layers_of_different_sizes(layers, x):
+    for layer in layers:
+        x = jnp.tanh(x @ layer) + 1.0
+    return x
+
+
+def steps_of_a_network(layers, x, steps):
+    for _ in range(steps):
+        x = x + layers_of_different_sizes(layers, x) / steps
+    return x
+
+
+def updates_of_different_functions(params, x, steps):
+    for _ in range(steps):
+        new = []
+        for activation, param in zip(ACTIVATIONS, params, strict=True):
+            new.append(param - 0.1 * jnp.tanh(activation(param) * x))
+        params = new
+    return params
+
+
+START = jnp.ones((4, 2))
+add("unrolled", False, partial(steps_of_a_network, steps=9), LAYERS, START)
+add("unrolled", True, partial(steps_of_a_network, steps=40), LAYERS, START)
+add("unrolled", False, partial(updates_of_different_functions, steps=8), [X] * 5, 1.0)
+add("unrolled", True, partial(updates_of_different_functions, steps=40), [X] * 5, 1.0)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import functools
 import os
 
+import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
-from labelled_cases import registry
+from labelled_cases import Sweep, registry
 
 CASES, case, add = registry()
 
@@ -340,3 +341,203 @@ for check in ("leak", "side_effect", "stale_global", "const_key"):
 add("const_key", True, Sampler().draw_constant, X[:1])
 add("leak", True, Sampler().remember, X[:1])
 add("stale_global", True, Sampler().remember, X[:1])
+
+
+# ------------------------------------------------------------ functions that a library made
+class Affine(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(3)(x)
+
+
+MODEL = nn.Dense(3)
+WEIGHTS = MODEL.init(jax.random.key(0), X)
+predict = jax.jit(MODEL.apply)
+predict_own = jax.jit(Affine().apply)
+OWN_WEIGHTS = Affine().init(jax.random.key(0), X)
+GRID = jnp.ones((256, 300))
+numbers = iter([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+
+
+class Rows:
+    """A buffer that a training loop fills."""
+
+    def __init__(self):
+        self.data, self.cursor = jnp.zeros((4, 3)), 0
+
+    def put(self, row):
+        self.data = self.data.at[self.cursor].set(row)
+        self.cursor += 1
+
+
+class Dataset:
+    """A data set that returns its rows in order or shuffled."""
+
+    def __init__(self):
+        self.rows = np.ones((64, 32), np.float32)
+
+    def batches(self):
+        for start in range(0, 64, 16):
+            yield self.rows[start : start + 16]
+
+    def shuffled(self):
+        for _ in range(4):
+            yield self.rows[np.random.default_rng(0).permutation(64)[:16]]
+
+
+class Momentum:
+    """An optimizer that keeps its own state and updates it with a jitted function."""
+
+    def __init__(self):
+        self.mean = jnp.zeros((256, 300))
+
+    def step(self, grads):
+        self.mean = averaged(grads, self.mean)
+        return self.mean.sum()
+
+    def step_with_captured_grid(self, grads):
+        self.mean = averaged(grads, self.mean)
+        return times_grid(self.mean)
+
+
+@jax.jit
+def averaged(grads, mean):
+    return 0.9 * mean + 0.1 * grads
+
+
+@jax.jit
+def times_grid(x):
+    return (x * GRID).sum()
+
+
+@jax.jit
+def mean_of(w, batch):
+    return w - 0.1 * batch.mean()
+
+
+@jax.jit
+def times_next(x):
+    return x * next(numbers)
+
+
+def fill_with(step):
+    def loop(rows, x):
+        for _ in range(2):
+            x = step(x)
+            rows.put(x)
+        return x
+
+    return loop
+
+
+for model, weights in ((predict, WEIGHTS), (predict_own, OWN_WEIGHTS)):
+    add("inplace", False, fill_with(functools.partial(model, weights)), Rows(), X)
+    add("leak", False, fill_with(functools.partial(model, weights)), Rows(), X)
+add("inplace", True, fill_with(lambda x: jnp.sin(x) * 2), Rows(), X)
+
+
+@case("inplace", False, np.zeros(3, np.float32), X)
+def loop_fills_numpy_array(losses, x):
+    for i in range(3):
+        x = times(x, 0.5)
+        losses[i] = i
+    return x
+
+
+@case("inplace", True, Rows(), X)
+def step_fills_buffer_inside_jit(rows, x):
+    @jax.jit
+    def step(y):
+        rows.put(y)
+        return y * 2
+
+    return step(x)
+
+
+@case("iterator", False, X)
+def loop_calls_next(x):
+    return predict(WEIGHTS, x) * next(numbers)
+
+
+@case("iterator", False, iter([1.0, 2.0]), X)
+def loop_takes_batches(batches, x):
+    for batch in batches:
+        x = times(x, batch)
+    return x
+
+
+@case("iterator", True, X)
+def loop_calls_step_that_calls_next(x):
+    return times_next(x) + x
+
+
+add("big_const", False, Momentum().step, jnp.ones((256, 300)))
+add("big_const", True, Momentum().step_with_captured_grid, jnp.ones((256, 300)))
+add("big_const", False, lambda w: mean_of(w, GRID), 1.0)
+add("big_const", True, lambda w: mean_of(w, GRID * 2), 1.0)
+
+
+@case("transfer", False, jnp.ones(3), Dataset())
+def loop_over_data_set(w, data):
+    for batch in data.batches():
+        w = mean_of(w, batch)
+    return w
+
+
+@case("transfer", False, jnp.ones(3), Dataset())
+def loop_over_shuffled_data_set(w, data):
+    for batch in data.shuffled():
+        w = mean_of(w, batch)
+    return w
+
+
+@case("transfer", True, jnp.ones(3), Dataset())
+def loop_sends_same_array(w, data):
+    for _ in range(4):
+        w = mean_of(w, data.rows)
+    return w
+
+
+@case("transfer", True, jnp.ones(3))
+def loop_sends_own_table(w):
+    table = np.arange(2048.0, dtype=np.float32)
+    for _ in range(4):
+        w = mean_of(w, table)
+    return w
+
+
+@case("inplace", False, Rows(), X)
+def loop_jits_again(rows, x):
+    x = jax.jit(lambda y: y * 2)(x)
+    rows.put(x)
+    return x
+
+
+@case("iterator", False, (float(n) for n in range(3)), X)
+def loop_takes_generated_batches(batches, x):
+    for batch in batches:
+        x = times(x, batch)
+    return x
+
+
+# ------------------------------------------------------------ batches next to a key
+IMAGES = np.ones((64, 32), np.float32)
+
+
+def add_noise(key, images, steps):
+    """Mix images with noise, as the step of a diffusion model does before its loss."""
+    share = jnp.linspace(0.0, 1.0, 100)[steps][:, None]
+    return images * (1 - share) + jax.random.normal(key, images.shape) * share
+
+
+STEPS = np.arange(64)
+for key in jax.random.key(0), jax.random.PRNGKey(0):
+    add("transfer", False, add_noise, key, IMAGES, STEPS)
+    add("transfer", False, jax.jit(add_noise), key, IMAGES, STEPS)
+add(
+    "transfer",
+    True,
+    jax.jit(add_noise),
+    Sweep([(jax.random.key(n), IMAGES, STEPS) for n in range(2)]),
+)
+add("transfer", True, lambda images, steps: jnp.take(images, steps, axis=0), IMAGES, jnp.arange(3))

@@ -386,3 +386,35 @@ def own_dup_library_functions_ok(x):
 @case("duplicate_indices", False, np.arange(5), jnp.array([0, 0, 3]))
 def own_dup_segment_ok(values, groups):
     return jax.ops.segment_max(values[:3], groups, num_segments=4)
+
+
+# ------------------------------------------------------------ an array that `vmap` does not map
+BATCH = jnp.array([[0, 0, 1], [2, 2, 2], [3, 1, 1]])
+
+
+def _count(ids):
+    counts = jnp.zeros(4)
+    return counts.at[ids].set(counts[ids] + 1)
+
+
+def _count_pairs(table, rows, columns):
+    return table.at[rows, columns].set(table[rows, columns] + 1)
+
+
+add("duplicate_indices", True, jax.vmap(_count), BATCH)
+add("duplicate_indices", True, jax.vmap(jax.vmap(_count)), BATCH[None])
+add("duplicate_indices", False, jax.vmap(_count), jnp.array([[0, 2, 1], [3, 1, 0]]))
+add(
+    "duplicate_indices",
+    True,
+    jax.vmap(_count_pairs, in_axes=(None, None, 0)),
+    jnp.zeros((2, 4)),
+    jnp.array([0, 1, 1]),
+    BATCH,
+)
+
+
+@case("duplicate_indices", False, jnp.arange(5.0), PRESSES)
+def own_dup_rows_of_repeated_array_ok(x, ids):
+    """The row that is written is not the element that was read."""
+    return jnp.broadcast_to(x, (5, 5)).at[ids].set(x[ids][:, None] + 1)

@@ -269,6 +269,16 @@ def own_in_batch_replaced(state, batch):
     return state - batch["x"].mean()
 
 
+def own_in_weight_of_another_argument(model, weight, x):
+    model.weight = weight
+    return x @ model.weight
+
+
+def own_in_change_of_another_argument(model, weight, x):
+    model.weight = 2 * weight
+    return x @ model.weight
+
+
 PLAIN = Recurrent(jnp.eye(3), jnp.int32(3))
 
 add("inplace", True, jax.jit(own_in_update_lost), PLAIN, X)
@@ -389,3 +399,5 @@ def traced_rates_next_to_static_positions(x, positions, rates):
 add("list_args", False, filtered_evaluation, [Dropout() for _ in range(20)], X)
 add("list_args", True, jax.jit(lambda n, x: x * n[0].rate), [Dropout() for _ in range(20)], X)
 add("list_args", True, filtered_evaluation, [Dropout(jnp.float32(0.1)) for _ in range(40)], X)
+add("inplace", False, jax.jit(own_in_weight_of_another_argument), PLAIN, jnp.eye(3), X)
+add("inplace", True, jax.jit(own_in_change_of_another_argument), PLAIN, jnp.eye(3), X)

@@ -103,3 +103,152 @@ add("out_of_bounds", False, jax.value_and_grad(own_masked_read, argnums=1), 2.0,
 add("out_of_bounds", True, jax.grad(own_unmasked_read), 0.01, X, 10)
 add("out_of_bounds", True, own_unmasked_read, 2e6, X, 10)
 add("out_of_bounds", True, jax.value_and_grad(own_unmasked_read, argnums=1), 0.01, X, 10)
+
+
+# A `where` that chooses the array's size as the index of a write skips the write on purpose.
+KEEP, ROWS, SQUARE = jnp.array([True, False, True]), jnp.array([1, 2, 0]), jnp.ones((4, 4))
+
+
+def own_skipped_writes(x, i, keep):
+    return x.at[jnp.where(keep, i, x.shape[0])].set(-1.0)
+
+
+def own_skipped_additions(x, i, keep, value):
+    return (x.at[jnp.where(keep, i, x.shape[0])].add(value) ** 2).sum()
+
+
+def own_skipped_maximum(x, i, keep):
+    return jax.jit(lambda x, i: x.at[i].max(20.0))(x, jnp.where(keep, i, jnp.full_like(i, 10)))
+
+
+def own_skipped_steps(x, i, keep):
+    def body(x, i):
+        return x.at[i].set(x[0] + 1), None
+
+    return lax.scan(body, x, jnp.where(keep, i, x.shape[0]))[0]
+
+
+def own_skipped_step_of_loop(x, i):
+    def body(number, x):
+        return x.at[jnp.where(number == 1, x.shape[0], i)].add(1.0)
+
+    return lax.fori_loop(0, 3, body, x)
+
+
+def own_skipped_rows(m, i, keep):
+    return m.at[jnp.where(keep, i, m.shape[0]), jnp.arange(3)].set(0.0)
+
+
+def own_skipped_padding(x, keep, ids):
+    return jax.ops.segment_sum(x, jnp.where(keep, ids, 3), num_segments=3)
+
+
+for skipping in (
+    own_skipped_additions,
+    jax.grad(own_skipped_additions),
+    jax.grad(own_skipped_additions, argnums=3),
+):
+    add("out_of_bounds", False, skipping, X, ROWS, KEEP, jnp.ones(3))
+for skipping in (own_skipped_writes, own_skipped_maximum, own_skipped_steps):
+    add("out_of_bounds", False, skipping, X, ROWS, KEEP)
+add("out_of_bounds", False, jax.vmap(own_skipped_writes), SQUARE, SQUARE.astype(int), SQUARE < 1)
+add(
+    "out_of_bounds",
+    False,
+    lambda x, v: jax.grad(lambda x: (own_skipped_writes(x * v, ROWS, KEEP) ** 2).sum())(x),
+    X,
+    2.0,
+)
+add("out_of_bounds", False, own_skipped_step_of_loop, X, 3)
+add("out_of_bounds", False, own_skipped_rows, M, ROWS, KEEP)
+add("out_of_bounds", False, own_skipped_rows, SQUARE, ROWS, KEEP)
+add("out_of_bounds", False, own_skipped_padding, X[:3], KEEP, ROWS)
+add(
+    "out_of_bounds",
+    False,
+    lambda x: x.at[jnp.nonzero(x < 3, size=5, fill_value=x.shape[0])[0]].set(0.0),
+    X,
+)
+
+# Here, the index that a `where` chooses is read, or something else is wrong with the index.
+add("out_of_bounds", True, lambda x, i, k: x[jnp.where(k, i, 10)].sum(), X, ROWS, KEEP)
+add(
+    "out_of_bounds",
+    True,
+    lambda x, i, k: lax.dynamic_update_slice(x, jnp.ones(1), (jnp.where(k, i, 10),)),
+    X,
+    3,
+    False,
+)
+add("out_of_bounds", True, own_skipped_writes, X, ROWS + 10, KEEP)
+add("out_of_bounds", True, own_skipped_padding, X[:3], KEEP, ROWS + 3)
+
+
+def own_size_of_another_array(x, i, keep):
+    return x[:8].at[jnp.where(keep, i, x.shape[0])].set(0.0)
+
+
+def own_shifted_after_where(x, i, keep):
+    return x.at[jnp.where(keep, i, 9) + 1].set(0.0)
+
+
+def own_chosen_without_constant(x, i, keep):
+    return x.at[jnp.where(keep, i, i + 8)].add(1.0)
+
+
+def own_clipped_before_where(x, i, keep):
+    return x.at[jnp.where(keep, i + 9, 0)].add(1.0)
+
+
+def own_skipped_rows_of_wrong_columns(m, i, j, keep):
+    return m.at[jnp.where(keep, i, m.shape[0]), j].set(0.0)
+
+
+def own_carried_index(x, i):
+    def body(carry, _):
+        x, i = carry
+        return (x.at[i].add(1.0), i + 1), None
+
+    return lax.scan(body, (x, jnp.where(i > 2, i, 10)), None, length=3)[0][0]
+
+
+add("out_of_bounds", True, own_size_of_another_array, X, ROWS, KEEP)
+add("out_of_bounds", True, own_shifted_after_where, X, ROWS, KEEP)
+add("out_of_bounds", True, own_chosen_without_constant, X, ROWS, KEEP)
+add("out_of_bounds", True, own_clipped_before_where, X, ROWS, KEEP)
+add("out_of_bounds", True, own_skipped_rows_of_wrong_columns, SQUARE, ROWS, ROWS + 2, KEEP)
+add("out_of_bounds", True, own_carried_index, X, 8)
+
+
+# ------------------------------------------------------------ reads next to NaNs that are meant
+def own_guarded_read(table, i, y):
+    """Read past the end, but choose by the index and not by what is read."""
+    return jnp.where((table[i] <= 99.0) & (i < table.shape[0]), y, -y)
+
+
+def own_unguarded_read(table, i, y):
+    return jnp.where(table[i] > 5.0, y, -y)
+
+
+def own_guarded_rows(table, indices, rows):
+    return jax.vmap(own_guarded_read, in_axes=(None, 0, 0))(table, indices, rows)
+
+
+DROPPED = jnp.array([1.0, jnp.nan])
+INDICES = jnp.array([9, 10])
+add("out_of_bounds", False, own_guarded_read, X, jnp.int32(10), DROPPED)
+add("out_of_bounds", False, jax.jit(own_guarded_rows), X, INDICES, jnp.stack([DROPPED, DROPPED]))
+add(
+    "out_of_bounds",
+    False,
+    lambda *given: (own_guarded_read(*given), given[0] + 1),
+    X,
+    jnp.int32(10),
+    DROPPED,
+)
+add("out_of_bounds", True, own_unguarded_read, X, jnp.int32(10), DROPPED)
+add("out_of_bounds", True, lambda x, i: x[i] * x.at[0].set(jnp.nan), X, jnp.int32(10))
+# Here, the NaN hides what the read changes.
+add("out_of_bounds", True, lambda x, i: (x[i] + jnp.log(x - 20.0)).sum(), X, jnp.int32(10))
+# The read itself gives the NaN, or part of it.
+add("out_of_bounds", True, lambda x, i: jnp.take(x, i) + x[:2], X, INDICES)

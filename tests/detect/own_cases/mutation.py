@@ -137,3 +137,52 @@ def own_nip_buffer(x):
 
 add("inplace", False, jax.jit(lambda d: {"a": d["a"] + 1}), {"a": X})
 add("inplace", False, lambda x: lax.dynamic_update_slice(x, jnp.zeros(2), (1,)), X)
+
+
+# ------------------------------------------------------------ updates in helpers
+def _drop_worst(scores):
+    scores.at[jnp.argmin(scores)].set(0.0)
+    return scores.mean()
+
+
+def _without_worst(scores):
+    scores = scores.at[jnp.argmin(scores)].set(0.0)
+    return scores.mean()
+
+
+class Ranking:
+    def __init__(self, size):
+        self.size = size
+
+    def shift(self, scores, index):
+        if index >= 0:
+            scores.at[index : index + self.size].add(
+                1.0,
+            )
+        return scores
+
+
+@case("inplace", True, X)
+def helper_discards_an_update(scores):
+    return _drop_worst(scores) / 2
+
+
+@case("inplace", True, X)
+@jax.jit
+def method_called_in_a_loop_discards_an_update(scores):
+    ranking = Ranking(2)
+    return lax.fori_loop(0, 3, lambda i, scores: ranking.shift(scores, 1), scores)
+
+
+add("inplace", True, jax.jit(lambda scores: jax.vmap(_drop_worst)(scores)), X.reshape(2, -1))
+add("inplace", False, jax.jit(lambda scores: jax.vmap(_without_worst)(scores)), X.reshape(2, -1))
+
+
+@case("inplace", False, X)
+def helper_returns_its_update(scores):
+    return _without_worst(scores) / 2
+
+
+@case("inplace", False, X)
+def branch_of_a_helper_that_does_not_run(scores):
+    return Ranking(2).shift(scores, -1)

@@ -605,3 +605,28 @@ def own_nit_reversed(x):
 
 add("iterator", False, lambda d: jnp.stack([v for _, v in sorted(d.items())]), {"a": X, "b": X})
 add("iterator", False, lambda x: jnp.stack(list(x)), jnp.arange(3.0))
+
+
+# ------------------------------------------------------------ generators with and without a seed
+@case("side_effect", False, X)
+@jax.jit
+def shuffles_with_a_seeded_random_state(x):
+    return x[np.random.RandomState(0).permutation(len(x))]
+
+
+@case("side_effect", False, X)
+def draws_from_a_random_state_with_a_seed_by_name(x, seed=3):
+    from numpy.random import RandomState
+
+    return x + RandomState(seed=seed).normal()
+
+
+@case("side_effect", True, X)
+@jax.jit
+def shuffles_with_an_unseeded_random_state(x):
+    return x[np.random.RandomState().permutation(len(x))]
+
+
+@case("side_effect", True, X)
+def draws_from_a_random_state_without_a_seed(x, seed=None):
+    return x + np.random.RandomState(seed).normal()

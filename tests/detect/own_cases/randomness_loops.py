@@ -420,6 +420,24 @@ def loss_and_then_its_gradient(params, x, key):
 
 
 @case("key_reuse", False, PARAMS, X, KEY)
+def loss_with_powers_and_then_its_gradient(params, x, key):
+    """The derivative computes a power of another order on the same line."""
+
+    def loss(params):
+        return (params["actor"] * x + normal(key, x.shape) ** 4).sum() ** 3
+
+    return loss(params), jax.grad(loss)(params)
+
+
+@case("key_reuse", True, PARAMS, X, KEY)
+def loss_and_the_gradient_of_another_power(params, x, key):
+    def loss(params, order):
+        return (params["actor"] * x + normal(key, x.shape)).sum() ** order
+
+    return loss(params, 2), jax.grad(loss)(params, 4)
+
+
+@case("key_reuse", False, PARAMS, X, KEY)
 def gradients_for_the_actor_and_the_critic(params, x, key):
     actor = jax.grad(lambda p: _losses({**params, "actor": p}, x, key)[0])(params["actor"])
     critic = jax.grad(lambda p: _losses({**params, "critic": p}, x, key)[1])(params["critic"])
@@ -470,6 +488,90 @@ def gradient_step_and_the_loss_after_it(params, x, key):
     return params, loss(params)
 
 
+def _layer(weights, x, key):
+    mask_key, noise_key = split(key)
+    return _dropout(jnp.tanh(x * weights), mask_key) + normal(noise_key, x.shape)
+
+
+LAYERS = [X, X + 1, X + 2]
+
+
+@case("key_reuse", True, LAYERS, X, KEY)
+@jax.grad
+def gradient_of_layers_with_one_dropout_key(layers, x, key):
+    for weights in layers:
+        x = _dropout(jnp.tanh(x * weights), key)
+    return x.sum()
+
+
+@case("key_reuse", True, LAYERS, X, RAW)
+@jax.jit
+def loss_and_gradient_of_layers_that_split_one_key(layers, x, key):
+    def loss(layers):
+        hidden = x
+        for weights in layers:
+            hidden = _layer(weights, hidden, key)
+        return hidden.sum()
+
+    return jax.value_and_grad(loss)(layers)
+
+
+@case("key_reuse", True, LAYERS, X, KEY)
+@jax.grad
+def gradient_of_checkpointed_layers(layers, x, key):
+    for weights in layers:
+        x = jax.checkpoint(_layer)(weights, x, key)
+    return x.sum()
+
+
+@case("key_reuse", True, LAYERS, jnp.stack([X, X]), KEYS[:2])
+def gradients_of_the_rows_of_a_batch(layers, rows, keys):
+    def loss(layers, x, key):
+        for weights in layers:
+            x = jax.jit(_layer)(weights, x, key)
+        return x.sum()
+
+    return jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))(layers, rows, keys)
+
+
+@case("key_reuse", True, LAYERS, X, KEY)
+@jax.grad
+def gradient_of_heads_with_one_mask(heads, x, key):
+    return sum(jnp.sin(_dropout(x, key) * weights).sum() for weights in heads)
+
+
+@case("key_reuse", True, LAYERS, X, KEY)
+def gradient_of_each_loss_of_layers_with_one_key(layers, x, key):
+    def losses(layers):
+        hidden = x
+        for weights in layers:
+            hidden = _layer(weights, hidden, key)
+        return hidden.sum(), (hidden**2).mean()
+
+    return [jax.grad(lambda p: losses(p)[i])(layers) for i in range(2)]  # noqa: B023
+
+
+@case("key_reuse", False, LAYERS, X, KEY)
+@jax.value_and_grad
+def gradient_of_layers_with_their_own_keys(layers, x, key):
+    for weights, child in zip(layers, split(key, len(layers)), strict=True):
+        x = _layer(weights, x, child)
+    return x.sum()
+
+
+@case("key_reuse", False, PARAMS, X, KEY)
+def sum_of_the_gradients_of_two_losses(params, x, key):
+    one, two = (jax.grad(lambda p: _losses(p, x, key)[i])(params) for i in range(2))  # noqa: B023
+    return jax.tree.map(jnp.add, one, two)
+
+
+@case("key_reuse", False, PARAMS, X, KEY)
+@jax.grad
+def gradient_through_the_gradients_of_two_losses(params, x, key):
+    one, two = (jax.grad(lambda p: _losses(p, x, key)[i])(params) for i in range(2))  # noqa: B023
+    return (one["actor"] * two["critic"]).sum()
+
+
 # ------------------------------------------------------------ arrays that belong together
 @case("key_reuse", False, KEY, X, jnp.arange(8))
 def shuffles_data_and_labels(key, x, labels):
@@ -489,6 +591,45 @@ def selects_a_batch_with_its_labels(key, x, labels):
 @case("key_reuse", False, KEY, jnp.arange(3000.0), jnp.arange(3000))
 def shuffles_long_arrays_in_several_rounds(key, x, labels):
     return jax.random.permutation(key, x), jax.random.permutation(key, labels)
+
+
+def _shuffled_training(rewards, key, observations, targets, params):
+    """Train on actions that the parameters choose, each with its reward."""
+
+    def update(params, key):
+        actions = jnp.argmax(observations @ params, -1)
+        actions, wanted = (jax.random.permutation(key, a) for a in (actions, targets))
+
+        def loss(params):
+            return ((params.sum() * rewards[actions] - wanted) ** 2).mean()
+
+        return params - 0.1 * jax.grad(loss)(params), None
+
+    return lax.scan(update, params, split(key, 3))[0]
+
+
+TRAINING = (jnp.ones((8, 4)), X, jnp.ones((4, 3)))
+add("key_reuse", False, functools.partial(_shuffled_training, jnp.arange(3.0)), KEY, *TRAINING)
+add(
+    "key_reuse",
+    False,
+    jax.vmap(functools.partial(_shuffled_training, jnp.arange(3.0)), in_axes=(0, None, None, None)),
+    RAW_KEYS,
+    *TRAINING,
+)
+
+
+@case("key_reuse", True, KEY, X, jnp.arange(8), jnp.float32(0))
+def trains_twice_on_the_same_batch(key, x, labels, bias):
+    """The parameters depend on both orders, but each order depends only on its own draw."""
+
+    def update(bias, key):
+        for _ in range(2):
+            order = jax.random.permutation(key, 8)[:4]
+            bias -= (bias + x[order] - labels[order]).mean()
+        return bias, None
+
+    return lax.scan(update, bias, split(key, 3))[0]
 
 
 @case("key_reuse", True, KEY, X)

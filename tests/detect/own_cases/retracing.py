@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -141,3 +143,73 @@ def own_la_array_grows(xs):
 def own_la_rows_of_rows(xs):
     rows = [jnp.stack([x, -x]) for x in xs]
     return jnp.stack(rows)
+
+
+# ------------------------------------------------------------ arrays in static fields
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Lens:
+    radius: jax.Array
+    depths: Any = dataclasses.field(default=(), metadata={"static": True})
+    options: Any = dataclasses.field(default=(), metadata={"static": True})
+
+
+@jax.jit
+def focus(lens):
+    return lens.radius.sum() * jnp.asarray(lens.depths).sum()
+
+
+add("recompile", True, focus, Lens(X, jnp.ones(5)))
+add("recompile", True, focus, Lens(X, 2.0, {"grids": [np.ones(3)]}))
+add("recompile", True, lambda x, lenses: focus(lenses[0]) * x, X, [Lens(X, jnp.ones(5))])
+add("recompile", False, focus, Lens(X, (1.0, 2.0)))
+add("recompile", False, focus, Lens(jnp.ones(5), 3, {"name": "wide"}))
+
+
+# ------------------------------------------------------------ numbers in the fields of objects
+Rates = dataclasses.make_dataclass("Rates", [f"rate_{n}" for n in range(40)])
+jax.tree_util.register_dataclass(Rates)
+
+
+class Count(NamedTuple):
+    steps: jax.Array
+    scale: float
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Learner:
+    """A learner with several parts, each with the state of an optimizer."""
+
+    weights: jax.Array
+    rates: dict[str, float]
+    actor: tuple[Count, ...]
+    critic: tuple[Count, ...]
+    target: tuple[Count, ...]
+    model: tuple[Count, ...]
+
+
+def _learner(parts):
+    counts = [tuple(Count(jnp.int32(n), 0.5) for n in range(parts)) for _ in range(4)]
+    return Learner(X, {f"rate_{n}": 0.1 for n in range(6)}, *counts)
+
+
+def _first_weight(learner):
+    return learner.weights[0]
+
+
+add("list_args", False, jax.jit(lambda rates: rates.rate_0), Rates(*range(40)))
+add("list_args", False, jax.jit(_first_weight), _learner(5))
+add("list_args", True, jax.jit(_first_weight), _learner(10))
+add("list_args", True, jax.jit(lambda counts: counts[0].scale), [Count(1, 2.0)] * 40)
+add("list_args", True, jax.jit(lambda lens: lens.radius[0]), Lens([float(n) for n in range(40)]))
+
+
+# ------------------------------------------------------------ NumPy scalars
+def scaled_by_size(x, sizes):
+    return x * sizes[0]
+
+
+SIZES = (np.int64(3), *range(20))
+add("list_args", False, jax.jit(scaled_by_size, static_argnums=1), X, SIZES)
+add("list_args", True, jax.jit(scaled_by_size), X, SIZES)

@@ -246,3 +246,71 @@ add("stale_global", False, jax.jit(lambda x: x * layers["conv"]["size"]), X)
 add("stale_global", True, jax.jit(lambda x: x * schedules["first"]["rate"]), X)
 add("stale_global", True, jax.jit(lambda x: x * tuned["first"]["rate"]), X)
 add("stale_global", True, jax.jit(lambda x: x * flat["rate"]), X)
+
+
+# ------------------------------------------------------------ containers from a function
+def make_tables():
+    return {"rank": 2, "scale": jnp.ones(10)}, {"window": jnp.hanning(10)}
+
+
+def make_weights():
+    return {"w": jnp.ones(10)}
+
+
+table, windows = make_tables()
+first_table = make_tables()[0]
+weights = make_weights()
+trained, _ = make_tables()
+
+
+def train():
+    trained["scale"] = 0.9 * trained["scale"]
+
+
+def make_scaled():
+    settings, _ = make_tables()
+    return jax.jit(lambda x: x * settings["scale"])
+
+
+refitted = make_weights()
+add("stale_global", False, jax.jit(lambda x: x * table["scale"] * table["rank"]), X)
+add("stale_global", False, jax.jit(lambda x: x * windows["window"]), X)
+add("stale_global", False, jax.jit(lambda x: x * first_table["scale"]), X)
+add("stale_global", False, jax.jit(lambda x: x * weights["w"]), X)
+add("stale_global", False, make_scaled(), X)
+add("stale_global", True, jax.jit(lambda x: x * trained["scale"]), X)
+add("stale_global", True, jax.jit(lambda x: x * refitted["w"]), X)
+refitted = make_weights()
+
+
+# ------------------------------------------------------------ objects that register attributes
+class Registry:
+    def __init__(self):
+        self.__dict__["_parts"] = {}
+
+    def __setattr__(self, name, value):
+        self._parts[name] = value
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name not in self.__dict__["_parts"]:
+            raise AttributeError(name)
+        return self.__dict__["_parts"][name]
+
+
+class Scale(Registry):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor
+
+    def __call__(self, x):
+        return x * self.factor
+
+
+class Tuned(Scale):
+    def tune(self, factor):
+        self.factor = factor
+
+
+scale, tuned_scale = Scale(3.0), Tuned(2.0)
+add("stale_global", False, jax.jit(lambda x: scale(x)), X)
+add("stale_global", True, jax.jit(lambda x: tuned_scale(x)), X)

@@ -27,10 +27,16 @@ from jaxbits._analysis.python_state.impure_calls import (
     no_input,
 )
 from jaxbits._analysis.python_state.iterators import is_iterator, iterator_position
+from jaxbits._analysis.python_state.log_calls import (
+    announces_trace,
+    is_switched_off,
+    shows_tracer,
+)
 from jaxbits._analysis.python_state.printed_shapes import PrintLog
 from jaxbits._analysis.python_state.process_state import ProcessState
 from jaxbits._analysis.python_state.references import Reference
 from jaxbits._analysis.python_state.snapshot import StateChange, StateSnapshot
+from jaxbits._analysis.source.ast_utils import current_call
 from jaxbits._analysis.wrapped_call import WrappedCall
 
 # These functions trace a body once and run it many times:
@@ -49,6 +55,8 @@ class CallLog:
         environment: The lines that read environment variables.
         printed: The text that was printed.
         shape_prints: The lines that print the shape or dtype of an array, but no traced value.
+        trace_markers: The lines that print or log that JAX compiles or traces, but no traced value.
+        switched_off: The lines whose logging calls the user's own settings suppress.
         changes: The Python state that changed.
         caught_warnings: The warnings that were issued.
         advanced: The lines in the body of a JAX loop that advance an iterator created outside the
@@ -64,6 +72,8 @@ class CallLog:
     environment: list[CodeLocation] = field(default_factory=list)
     printed: str = ""
     shape_prints: set[CodeLocation] = field(default_factory=set)
+    trace_markers: set[CodeLocation] = field(default_factory=set)
+    switched_off: set[CodeLocation] = field(default_factory=set)
     changes: list[StateChange] = field(default_factory=list)
     caught_warnings: list[warnings.WarningMessage] = field(default_factory=list)
     advanced: list[CodeLocation] = field(default_factory=list)
@@ -113,6 +123,7 @@ def monitor_calls(
             used_numpy_generator = process.restore()
             log.printed, log.caught_warnings = output.getvalue(), list(caught)
             log.shape_prints = prints.lines_with_shapes(log.printed)
+            log.trace_markers |= prints.lines_about_tracing(log.printed)
             if used_numpy_generator:
                 log.calls["numpy.random", None] += 1
             with contextlib.suppress(Exception):  # The user's methods may raise errors.
@@ -125,9 +136,15 @@ def monitor_calls(
 
 
 @contextlib.contextmanager
-def sandbox(references: Iterable[Reference]) -> Iterator[CallLog]:
-    """Suppress side effects in the block, restore Python state, and turn exits into errors."""
-    with monitor_calls(references) as log, resource_limits.exits_as_errors():
+def sandbox(references: Iterable[Reference], records_calls: bool = True) -> Iterator[CallLog]:
+    """Suppress side effects in the block, restore Python state, and turn exits into errors.
+
+    Args:
+        references: The Python state to watch and to restore.
+        records_calls: Whether to record the calls, as in `monitor_calls`.
+    """
+    monitor = monitor_calls(references, records_calls=records_calls)
+    with monitor as log, resource_limits.exits_as_errors():
         yield log
 
 
@@ -208,6 +225,8 @@ class _Profiler:
                 self.log.advanced.append(location)
         else:
             name = impure_python_name(frame)
+            if name.startswith(("logging.", "absl.logging.")):
+                self.record_log_call(location, caller, frame)
             if _reads_environment(frame):
                 self.log.environment.append(location)
             iterator = _iterator_argument(frame)
@@ -215,6 +234,29 @@ class _Profiler:
                 self.log.passed.append((location, iterator, frame.f_code.co_name))
         if name:
             self.log.calls[name, location] += 1
+
+    def record_log_call(
+        self, location: CodeLocation, caller: types.FrameType, frame: types.FrameType
+    ) -> None:
+        """Record whether a logging call is switched off or says that JAX traces.
+
+        Args:
+            location: The line of the call.
+            caller: The frame that makes the call.
+            frame: The frame of the logging function.
+        """
+        is_first = not any(place == location for _, place in self.log.calls)
+        for found, is_found in (
+            (self.log.switched_off, is_switched_off(frame)),
+            (
+                self.log.trace_markers,
+                not shows_tracer(frame) and announces_trace(current_call(caller)),
+            ),
+        ):
+            if is_found and is_first:
+                found.add(location)
+            elif not is_found:
+                found.discard(location)
 
     def watch_loop_body(self, frame: types.FrameType) -> None:
         """Remember the positions of the iterators that a loop body may advance without `next`."""

@@ -9,12 +9,15 @@ import random
 import types
 from typing import Any
 
+from jaxbits._analysis.python_state.seeded_generators import creates_seeded_generator
+
 _FILES = "open read_text write_text read_bytes write_bytes mkdir unlink touch iterdir glob rglob"
 _SYSTEM_WORDS = (
     "system mkdir remove unlink rename replace rmdir listdir scandir urandom getpid write read"
 )
 _SYSTEM = frozenset(_SYSTEM_WORDS.split())
 _LOGGING = "debug info warning warn error exception critical log"
+_ABSL_LOGGING = "fatal vlog log_every_n log_every_n_seconds log_first_n log_if"
 _NUMPY_FILES = "save savez savez_compressed savetxt load loadtxt genfromtxt"
 
 C_FUNCTIONS = {
@@ -29,6 +32,7 @@ C_FUNCTIONS = {
 
 PYTHON_FUNCTIONS = {
     "logging": set(_LOGGING.split()),
+    "absl.logging": {*_LOGGING.split(), *_ABSL_LOGGING.split()},
     "pathlib": {*_FILES.split(), "exists", "is_file", "is_dir"},
     "pathlib._local": {*_FILES.split(), "exists", "is_file", "is_dir"},  # The name in Python 3.13
     "uuid": {"uuid1", "uuid4"},
@@ -87,7 +91,10 @@ def impure_python_name(frame: types.FrameType) -> str:
         return "input"
     if module == "random":
         is_shared = _is_shared_generator(frame.f_locals.get("self"))
-        return f"random.{name}" if is_shared and not name.startswith("_") else ""
+        if not is_shared or name.startswith("_"):
+            return ""
+        is_seeded = frame.f_back is not None and creates_seeded_generator(frame.f_back)
+        return "" if is_seeded else f"random.{name}"
     is_listed = name in PYTHON_FUNCTIONS.get(module, ())
     is_in_listed_module = module in IMPURE_MODULES or module.split(".")[0] in IMPURE_MODULES
     return f"{module}.{name}" if is_listed or is_in_listed_module else ""

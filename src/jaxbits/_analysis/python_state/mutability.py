@@ -30,6 +30,7 @@ from jaxbits._analysis.python_state.references import (
     is_wrapper,
 )
 from jaxbits._analysis.python_state.source_evidence import evidence_for
+from jaxbits._analysis.safe_attributes import get_attribute, has_attribute
 from jaxbits._analysis.source.rebinding import Evidence
 
 _SIMPLE = (bool, int, float, complex, str)
@@ -158,14 +159,16 @@ def _is_loaded(reference: Reference, value: Any, evidence: Evidence) -> bool:
 
     An example is ``args = parser.parse_args()``. The constructor of the value does not count,
     because a program that starts with an empty or literal container probably fills it later.
-    Neither does a value that holds arrays, which may be the weights of a model.
+    Neither does a value with arrays in a notebook, where the next cell may train the model that
+    they belong to. In a module, the source would show that.
     """
     call = evidence.bound_call(reference.name, reference.line)
     if not call or call in {base.__name__ for base in type(value).__mro__}:
         return False
     contents = dict(value) if isinstance(value, collections.abc.Mapping) else value
     leaves = jax.tree.leaves(getattr(contents, "__dict__", contents))
-    return all(isinstance(leaf, (*_SIMPLE, type)) or is_function_like(leaf) for leaf in leaves)
+    kinds = (*_SIMPLE, type, *((jax.Array, np.ndarray) if evidence.is_ordered else ()))
+    return all(isinstance(leaf, kinds) or is_function_like(leaf) for leaf in leaves)
 
 
 def _judge_attribute(reference: Reference, value: Any, evidence: Evidence) -> bool | None:
@@ -197,7 +200,7 @@ def _judge_attribute(reference: Reference, value: Any, evidence: Evidence) -> bo
 
 def _judge_function_attribute(reference: Reference, value: Any, evidence: Evidence) -> bool | None:
     """Return whether the source sets a function's attribute at run time."""
-    name = getattr(reference.holder, "__name__", "")
+    name = get_attribute(reference.holder, "__name__", "")
     events = [e for e in evidence.events if e.kind == "attribute" and e.name == reference.key]
     return any(e.is_late and e.base == name for e in events) and not is_function_like(value)
 
@@ -252,4 +255,4 @@ def _is_mutable(value: Any) -> bool:
     if isinstance(value, _MUTABLE_TYPES):
         return True
     is_opaque = isinstance(value, (jax.Array, type, types.ModuleType, np.generic, tuple, *_SIMPLE))
-    return hasattr(value, "__dict__") and not is_opaque
+    return has_attribute(value, "__dict__") and not is_opaque

@@ -1,19 +1,18 @@
-"""Recognize calls to `print` that show only what JAX knows while tracing, such as shapes."""
+"""Recognize calls to `print` that show only what is the same on every call, such as shapes."""
 
 from __future__ import annotations
 
 import ast
-import re
 import types
+from collections.abc import Mapping
 from typing import Any, TextIO
 
 from jaxbits._analysis.code_location import CodeLocation
+from jaxbits._analysis.python_state.log_calls import announces_trace, has_tracer
 from jaxbits._analysis.source.ast_utils import current_call
 
 _STATIC_ATTRIBUTES = {"shape", "dtype", "ndim", "size", "itemsize", "nbytes", "sharding"}
 _STATIC_FUNCTIONS = {"shape", "ndim", "typeof", "result_type"}
-_TRACER = re.compile(r"Tracer[<(]|Traced<")
-"""The start of how JAX 0.7.2 through 0.12 show a tracer."""
 
 
 class PrintLog:
@@ -28,6 +27,7 @@ class PrintLog:
         self._starts: list[tuple[CodeLocation, int]] = []
         self._calls: dict[tuple[types.CodeType, int], ast.Call | None] = {}
         self._shows_shape: dict[CodeLocation, bool] = {}
+        self._announces_trace: dict[CodeLocation, bool] = {}
 
     def record(self, location: CodeLocation, frame: types.FrameType) -> None:
         """Record that a frame is about to call `print`.
@@ -41,8 +41,11 @@ class PrintLog:
         key = (frame.f_code, frame.f_lasti)
         if key not in self._calls:
             self._calls[key] = current_call(frame)
-        shows_shape = _shows_shape(self._calls[key])
-        self._shows_shape[location] = self._shows_shape.get(location, True) and shows_shape
+        for found, recognize in (
+            (self._shows_shape, _shows_shape),
+            (self._announces_trace, announces_trace),
+        ):
+            found[location] = found.get(location, True) and recognize(self._calls[key])
         self._starts.append((location, self._stream.tell()))
 
     def lines_with_shapes(self, text: str) -> set[CodeLocation]:
@@ -51,10 +54,22 @@ class PrintLog:
         Args:
             text: Everything that was written to the stream.
         """
+        return self._lines(self._shows_shape, text)
+
+    def lines_about_tracing(self, text: str) -> set[CodeLocation]:
+        """Return the lines that print that JAX compiles or traces, but no traced value.
+
+        Args:
+            text: Everything that was written to the stream.
+        """
+        return self._lines(self._announces_trace, text)
+
+    def _lines(self, recognized: Mapping[CodeLocation, bool], text: str) -> set[CodeLocation]:
+        """Return the recognized lines that print something other than a traced value."""
         ends = [start for _, start in self._starts[1:]] + [len(text)]
-        found = {location for location, shows_shape in self._shows_shape.items() if shows_shape}
+        found = {location for location, is_found in recognized.items() if is_found}
         for (location, start), end in zip(self._starts, ends, strict=False):
-            if start == end or _TRACER.search(text[start:end]):
+            if start == end or has_tracer(text[start:end]):
                 found.discard(location)
         return found
 

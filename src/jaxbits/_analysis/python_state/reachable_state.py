@@ -22,6 +22,7 @@ from jaxbits._analysis.python_state.references import (
     nested_codes,
 )
 from jaxbits._analysis.python_state.state_walk import GENERATORS, StateWalk, methods_of
+from jaxbits._analysis.safe_attributes import get_attribute
 from jaxbits._analysis.state_types import children_of
 
 
@@ -87,7 +88,7 @@ def line_with_numpy_generator(function: Callable[..., Any]) -> CodeLocation | No
             elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
                 is_module = isinstance(value, types.ModuleType)
                 value = vars(value).get(instruction.argval) if is_module else None
-            if isinstance(getattr(value, "__self__", None), np.random.RandomState):
+            if isinstance(get_attribute(value, "__self__"), np.random.RandomState):
                 return CodeLocation(code.co_filename, line, code.co_name)
     return None
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from jaxbits._analysis.code_location import CodeLocation, is_user_code
 from jaxbits._analysis.python_state import object_fields
+from jaxbits._analysis.safe_attributes import get_attribute, unwrap
 
 ABSENT = type("Absent", (), {"__repr__": lambda _: "nothing", "__slots__": ()})()
 """A placeholder for the value of a name that is not bound."""
@@ -203,7 +204,7 @@ def global_name(value: Any, function: Any) -> str:
     """
     while isinstance(function, functools.partial):
         function = function.func
-    scope = getattr(inspect.unwrap(function), "__globals__", {})
+    scope = get_attribute(unwrap(function), "__globals__", {})
     return next((name for name, held in list(scope.items()) if held is value), "")
 
 

@@ -6,6 +6,7 @@ import collections
 import contextlib
 import contextvars
 import copy
+import logging
 import random
 import types
 from collections.abc import Iterable, Iterator
@@ -29,7 +30,10 @@ MAX_OBJECTS = 5000
 MAX_ARRAY_BYTES = 1 << 22
 PLAIN_TYPES = (bool, int, float, complex, str, bytes, type(None))
 _HOLDER_TYPES = (held_values.LruCache, contextvars.ContextVar)
-OPAQUE_TYPES = (type, types.ModuleType, types.FunctionType, types.MethodType, jax.Array, Tracer)
+OPAQUE_TYPES = (
+    *(type, types.ModuleType, types.FunctionType, types.MethodType, jax.Array, Tracer),
+    logging.Logger,  # It caches which levels are enabled.
+)
 
 
 def describe_value(value: Any) -> str:

@@ -33,6 +33,7 @@ from jaxbits._analysis.python_state.references import (
     stored_attributes,
     stored_globals,
 )
+from jaxbits._analysis.safe_attributes import get_attribute, unwrap
 
 _MAX_FUNCTIONS, _MAX_ITEMS, _MAX_WRAPPERS = 500, 100, 50
 _MAX_LIBRARY_FUNCTIONS = 200
@@ -86,7 +87,7 @@ class StateWalk:
     def _visit(self, function: Any, instance: Any) -> None:
         """Visit a function or a callable object."""
         if isinstance(function, held_values.LruCache):
-            name = getattr(function, "__name__", "cache")
+            name = get_attribute(function, "__name__", "cache")
             self._add("cache", name, function, None, location_of_function(function))
         if isinstance(function, types.FunctionType):
             key = (id(function), id(instance))
@@ -164,7 +165,7 @@ class StateWalk:
 
     def _visit_partial(self, function: functools.partial[Any]) -> None:
         """Add the mutable arguments that a `functools.partial` holds."""
-        code = getattr(inspect.unwrap(function.func), "__code__", None)
+        code = get_attribute(unwrap(function.func), "__code__")
         used = set(attribute_names(code)) if code else set()
         location = location_of_function(function.func)
         bound: list[tuple[int | str, Any]] = [*enumerate(function.args), *function.keywords.items()]

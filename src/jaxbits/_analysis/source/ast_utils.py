@@ -48,11 +48,14 @@ def enclosing_loop(location: CodeLocation) -> CodeLocation | None:
 
     The loop must be in the same function as the line.
     """
+    return next(iter(enclosing_loops(location)), None)
+
+
+def enclosing_loops(location: CodeLocation) -> list[CodeLocation]:
+    """Return the first lines of the Python loops around a line in its function, innermost first."""
     tree = parse_file(location.file)
-    if tree is None:
-        return None
-    innermost: Any = None
-    for node in ast.walk(tree):
+    found: list[Any] = []
+    for node in ast.walk(tree) if tree else ():
         first, last = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
         if first is None or last is None or not first <= location.line <= last:
             continue
@@ -60,11 +63,10 @@ def enclosing_loop(location: CodeLocation) -> CodeLocation | None:
         is_loop = is_loop and _first_repeated_line(node) <= location.line
         is_loop = is_loop or isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp))
         is_loop = is_loop or isinstance(node, ast.GeneratorExp)
-        if is_loop and (innermost is None or first >= innermost.lineno):
-            innermost = node
-    if innermost is None or _is_in_inner_function(innermost, location):
-        return None
-    return CodeLocation(location.file, innermost.lineno, location.function)
+        if is_loop and not _is_in_inner_function(node, location):
+            found.append(node)
+    found = sorted(found, key=lambda node: int(node.lineno))  # Of one line, the innermost is last.
+    return [CodeLocation(location.file, node.lineno, location.function) for node in found[::-1]]
 
 
 def _first_repeated_line(node: Any) -> int:

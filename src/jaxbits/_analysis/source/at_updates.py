@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from jaxbits._analysis.code_location import CodeLocation
+from jaxbits._analysis.safe_attributes import unwrap
+from jaxbits._analysis.source.ast_utils import parse_file
 
 _UPDATES = {"set", "add", "multiply", "mul", "divide", "power", "min", "max", "apply", "subtract"}
 
@@ -18,23 +20,38 @@ _UPDATES = {"set", "add", "multiply", "mul", "divide", "power", "min", "max", "a
 def find_discarded_updates(function: Callable[..., Any]) -> Iterator[CodeLocation]:
     """Yield the lines on which the result of an update such as `x.at[i].set(v)` is discarded."""
     for node, location in nodes_of(function):
-        call = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            subscript = call.func.value
-            receiver = subscript.value if isinstance(subscript, ast.Subscript) else None
-            if (
-                call.func.attr in _UPDATES
-                and isinstance(receiver, ast.Attribute)
-                and receiver.attr == "at"
-            ):
-                yield location
+        if _discards_update(node):
+            yield location
+
+
+def discarded_update_at(location: CodeLocation) -> CodeLocation | None:
+    """Return the first line of the statement on a line if it discards an update, or else None."""
+    tree = parse_file(location.file)
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Expr) and _discards_update(node):
+            last = node.end_lineno or node.lineno
+            if node.lineno <= location.line <= last:
+                return dataclasses.replace(location, line=node.lineno)
+    return None
+
+
+def _discards_update(node: ast.AST) -> bool:
+    """Return whether a node is a statement such as ``x.at[i].set(v)``."""
+    match node:
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(value=ast.Subscript(value=ast.Attribute(attr="at")), attr=method)
+            )
+        ):
+            return method in _UPDATES
+    return False
 
 
 def nodes_of(function: Callable[..., Any]) -> Iterator[tuple[ast.AST, CodeLocation]]:
     """Yield the nodes of a function's syntax tree with their locations."""
     while isinstance(function, functools.partial):
         function = function.func
-    unwrapped = inspect.unwrap(function)
+    unwrapped = unwrap(function)
     try:
         lines, start = inspect.getsourcelines(unwrapped)
         tree = ast.parse(textwrap.dedent("".join(lines)))

@@ -40,6 +40,8 @@ class BindingEvent:
             Otherwise, an empty string.
         base: For an attribute, the name before the first dot, such as ``self``.
         is_late: Whether the event happens in a function that is not a constructor.
+        is_in_setter: Whether the event happens in the method `__setattr__` of a class, which runs
+            when an attribute is set.
         is_lazy: Whether the event happens in a function, and only if there is no value yet.
         is_repeated: Whether the event happens in a loop of its function or module.
         call: For a binding, the name of the function whose result is bound, if it is a call.
@@ -57,6 +59,7 @@ class BindingEvent:
     class_name: str = ""
     base: str = ""
     is_late: bool = True
+    is_in_setter: bool = False
     is_lazy: bool = False
     is_repeated: bool = False
     call: str = ""
@@ -131,11 +134,13 @@ class _BindingVisitor(ast.NodeVisitor):
         constructs = any(s.name in _CONSTRUCTION for s in self._scopes)
         is_construction = constructs and kind == "attribute" and details.get("class_name")
         is_late = bool(self._scopes) and not is_construction
+        is_in_setter = any(s.name == "__setattr__" and s.class_name for s in self._scopes)
         span = (owner.first, owner.last) if owner else None
         functions = tuple(s.first for s in self._scopes)
         target = f"{details['base']}.{name}" if kind == "attribute" else name
         is_lazy = bool(self._scopes) and target in self._unset
         details |= {"is_late": is_late, "is_lazy": is_lazy, "is_repeated": self._loops > 0}
+        details["is_in_setter"] = is_in_setter
         event = BindingEvent(kind, name, line, span, functions, **details)
         self.events.append(event)
         is_own = owner is not None and owner is self._scopes[-1] and name in owner.parameters
@@ -305,7 +310,12 @@ def _place(event: BindingEvent) -> tuple[Any, ...]:
 
 
 def _called_name(node: ast.expr) -> str:
-    """Return the name of the function or method that an expression calls, or an empty string."""
+    """Return the name of the function whose result an expression is, or an empty string.
+
+    The expression may select an item of the result.
+    """
+    while isinstance(node, ast.Subscript):
+        node = node.value
     if not isinstance(node, ast.Call):
         return ""
     function = node.func

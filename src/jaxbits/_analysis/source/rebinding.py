@@ -158,14 +158,21 @@ class Evidence:
             class_names: The names of the object's classes.
             line: The first line of the function that reads it.
         """
-        for event in self._events_on("attribute", name):
-            if event.is_lazy or (event.class_name and event.class_name not in class_names):
+        events = list(self._late_events(class_names, line))
+        # `__setattr__` changes what it writes only if something sets an attribute later.
+        is_set = any(not event.method and not event.is_in_setter for event in events)
+        return any(e.name == name and (is_set or not e.is_in_setter) for e in events)
+
+    def _late_events(self, class_names: set[str], line: int) -> Iterator[BindingEvent]:
+        """Yield the events that change attributes after their objects are created."""
+        for event in self.events:
+            if event.kind != "attribute" or event.is_lazy:
                 continue
-            if event.is_late or (
-                not event.functions and (event.line > line or not self.is_ordered)
-            ):
-                return True
-        return False
+            if event.class_name and event.class_name not in class_names:
+                continue
+            is_after = not event.functions and (event.line > line or not self.is_ordered)
+            if event.is_late or is_after:
+                yield event
 
     def is_class_set_up(self, class_names: set[str], line: int) -> bool:
         """Return whether an attribute of a class itself is set after a function is defined.

@@ -1,0 +1,714 @@
+"""Right answers that the assignment's tests must accept, and wrong ones that they must reject."""
+
+
+# %% day · right: uses fori_loop and cond
+def day(level, rises):
+    def spill(level):
+        return level - 0.2 * (level - CREST) ** 1.5
+
+    def hour(i, state):
+        level, highest, hours = state
+        level = level + rises[i]
+        level = lax.cond(level > CREST, spill, lambda level: level, level)
+        level, hours = lax.cond(
+            level > INTAKE, lambda h: (level - 0.05, h + 1), lambda h: (level, h), hours
+        )
+        return level, jnp.maximum(level, highest), hours
+
+    level = jnp.float32(level)
+    level, highest, hours = lax.fori_loop(0, len(rises), hour, (level, level, jnp.int32(0)))
+    return {"hours": hours, "highest": highest, "level": level}
+
+
+# %% day · right: keeps all levels, and computes the rest after the loop
+def day(level, rises):
+    def hour(level, rise):
+        risen = level + rise
+        is_over = risen > CREST
+        spilled = 0.2 * jnp.where(is_over, risen - CREST, 1.0) ** 1.5
+        risen = risen - jnp.where(is_over, spilled, 0.0)
+        runs = risen > INTAKE
+        left = risen - jnp.where(runs, jnp.float32(0.05), 0)
+        return left, (left, runs)
+
+    start = jnp.asarray(level).astype(jnp.float32)
+    last, (levels, runs) = lax.scan(hour, start, rises)
+    hours = jnp.sum(runs.astype(jnp.int32))
+    return {"level": last, "highest": jnp.maximum(start, levels.max()), "hours": hours}
+
+
+# %% day · wrong: selects the flow only after the power, so its gradient is NaN
+def day(level, rises):
+    def hour(state, rise):
+        level, highest, hours = state
+        level = level + rise
+        level = jnp.where(level > CREST, level - 0.2 * (level - CREST) ** 1.5, level)
+        runs = level > INTAKE
+        level = jnp.where(runs, level - 0.05, level)
+        return (level, jnp.maximum(highest, level), hours + runs), None
+
+    start = jnp.asarray(level, jnp.float32)
+    (level, highest, hours), _ = lax.scan(hour, (start, start, jnp.int32(0)), rises)
+    return {"level": level, "highest": highest, "hours": hours}
+
+
+# %% day · wrong: keeps Python's loop, which jit unrolls
+def day(level, rises):
+    level = jnp.asarray(level, jnp.float32)
+    highest, hours = level, jnp.int32(0)
+    for rise in rises:
+        level = level + rise
+        level = level - 0.2 * jnp.maximum(level - CREST, 0.0) ** 1.5
+        runs = level > INTAKE
+        level = jnp.where(runs, level - 0.05, level)
+        highest, hours = jnp.maximum(highest, level), hours + runs
+    return {"level": level, "highest": highest, "hours": hours}
+
+
+# %% day · wrong: starts the carry with an integer if the level is one
+def day(level, rises):
+    def hour(state, rise):
+        level, highest, hours = state
+        level = level + rise
+        level = level - 0.2 * jnp.maximum(level - CREST, 0.0) ** 1.5
+        runs = level > INTAKE
+        level = jnp.where(runs, level - 0.05, level)
+        return (level, jnp.maximum(highest, level), hours + runs), None
+
+    start = jnp.asarray(level)
+    (level, highest, hours), _ = lax.scan(hour, (start, start, jnp.int32(0)), rises)
+    return {"level": level, "highest": highest, "hours": hours}
+
+
+# %% day · wrong: counts the hours in a float
+def day(level, rises):
+    def hour(state, rise):
+        level, highest, hours = state
+        level = level + rise
+        level = level - 0.2 * jnp.maximum(level - CREST, 0.0) ** 1.5
+        runs = jnp.where(level > INTAKE, 1.0, 0.0)
+        level = level - 0.05 * runs
+        return (level, jnp.maximum(highest, level), hours + runs), None
+
+    start = jnp.asarray(level, jnp.float32)
+    (level, highest, hours), _ = lax.scan(hour, (start, start, jnp.float32(0)), rises)
+    return {"level": level, "highest": highest, "hours": hours}
+
+
+# %% day · wrong: leaves out the morning in the highest level
+def day(level, rises):
+    def hour(level, rise):
+        level = level + rise
+        level = level - 0.2 * jnp.maximum(level - CREST, 0.0) ** 1.5
+        runs = level > INTAKE
+        level = jnp.where(runs, level - 0.05, level)
+        return level, (level, runs)
+
+    last, (levels, runs) = lax.scan(hour, jnp.asarray(level, jnp.float32), rises)
+    return {"level": last, "highest": levels.max(), "hours": runs.sum(dtype=jnp.int32)}
+
+
+# %% day · wrong: starts the turbine before water runs over the weir
+def day(level, rises):
+    def hour(state, rise):
+        level, highest, hours = state
+        level = level + rise
+        runs = level > INTAKE
+        level = jnp.where(runs, level - 0.05, level)
+        level = level - 0.2 * jnp.maximum(level - CREST, 0.0) ** 1.5
+        return (level, jnp.maximum(highest, level), hours + runs), None
+
+    start = jnp.asarray(level, jnp.float32)
+    (level, highest, hours), _ = lax.scan(hour, (start, start, jnp.int32(0)), rises)
+    return {"level": level, "highest": highest, "hours": hours}
+
+
+# %% day · wrong: returns the NumPy program's results
+def day(level, rises):
+    found = day_numpy(float(level), np.asarray(rises))
+    return {
+        "level": jnp.float32(found["level"]),
+        "highest": jnp.float32(found["highest"]),
+        "hours": jnp.int32(found["hours"]),
+    }
+
+
+# %% day · wrong: uses a while_loop, which has no gradient
+def day(level, rises):
+    def hour(state):
+        i, level, highest, hours = state
+        level = level + rises[i]
+        level = level - 0.2 * jnp.maximum(level - CREST, 0.0) ** 1.5
+        runs = level > INTAKE
+        level = jnp.where(runs, level - 0.05, level)
+        return i + 1, level, jnp.maximum(highest, level), hours + runs
+
+    start = jnp.asarray(level, jnp.float32)
+    state = lax.while_loop(
+        lambda state: state[0] < len(rises), hour, (0, start, start, jnp.int32(0))
+    )
+    return {"level": state[1], "highest": state[2], "hours": state[3]}
+
+
+# %% day · wrong: stops the gradient of the water that runs over the weir
+def day(level, rises):
+    def hour(state, rise):
+        level, highest, hours = state
+        level = level + rise
+        level = level - lax.stop_gradient(0.2 * jnp.maximum(level - CREST, 0.0) ** 1.5)
+        runs = level > INTAKE
+        level = jnp.where(runs, level - 0.05, level)
+        return (level, jnp.maximum(highest, level), hours + runs), None
+
+    start = jnp.asarray(level, jnp.float32)
+    (level, highest, hours), _ = lax.scan(hour, (start, start, jnp.int32(0)), rises)
+    return {"level": level, "highest": highest, "hours": hours}
+
+
+# %% drain · right: uses fori_loop, and keeps the number below the root above 0
+def drain(level, target, most):
+    def hour(i, state):
+        level, hours = state
+        is_open = (level > target) & (i < most)
+        lowered = level - 0.1 * jnp.sqrt(jnp.where(is_open, level - PIPE, 1.0))
+        return jnp.where(is_open, lowered, level), hours + is_open.astype(jnp.int32)
+
+    return lax.fori_loop(0, LONGEST, hour, (jnp.float32(level), jnp.int32(0)))
+
+
+# %% drain · right: computes the gradient in the while_loop, next to the level
+def drain_with_slope(level, target, most):
+    def is_open(state):
+        return (state[0] > target) & (state[1] < most)
+
+    def hour(state):
+        level, hours, slope = state
+        root = jnp.sqrt(level - PIPE)
+        return level - 0.1 * root, hours + 1, slope * (1 - 0.05 / root)
+
+    return lax.while_loop(is_open, hour, (level, jnp.int32(0), jnp.float32(1)))
+
+
+@jax.custom_vjp
+def drain_float(level, target, most):
+    return drain_with_slope(level, target, most)[:2]
+
+
+def drain_forward(level, target, most):
+    level, hours, slope = drain_with_slope(level, target, most)
+    return (level, hours), slope
+
+
+def drain_backward(slope, changes):
+    return slope * changes[0], None, None
+
+
+drain_float.defvjp(drain_forward, drain_backward)
+
+
+def drain(level, target, most):
+    return drain_float(jnp.asarray(level, jnp.float32), target, most)
+
+
+# %% drain · right: returns the levels of all hours, and picks one
+def drain(level, target, most):
+    def hour(level, i):
+        is_open = (level > target) & (i < most)
+        flow = 0.1 * jnp.sqrt(jnp.maximum(level - PIPE, 1e-3))
+        return level - jnp.where(is_open, flow, 0.0), is_open
+
+    level, was_open = lax.scan(hour, jnp.asarray(level, jnp.float32), jnp.arange(LONGEST))
+    return level, was_open.sum(dtype=jnp.int32)
+
+
+# %% drain · wrong: uses a while_loop, which has no gradient
+def drain(level, target, most):
+    def is_open(state):
+        return (state[0] > target) & (state[1] < most)
+
+    def hour(state):
+        return state[0] - 0.1 * jnp.sqrt(state[0] - PIPE), state[1] + 1
+
+    return lax.while_loop(is_open, hour, (jnp.asarray(level, jnp.float32), jnp.int32(0)))
+
+
+# %% drain · wrong: loops up to the traced bound
+def drain(level, target, most):
+    def hour(i, state):
+        level, hours = state
+        is_open = level > target
+        lowered = level - 0.1 * jnp.sqrt(jnp.where(is_open, level - PIPE, 1.0))
+        return jnp.where(is_open, lowered, level), hours + is_open.astype(jnp.int32)
+
+    return lax.fori_loop(0, most, hour, (jnp.float32(level), jnp.int32(0)))
+
+
+# %% drain · wrong: selects the level only after the root, so the gradient below the pipe is NaN
+def drain(level, target, most):
+    def hour(state, _):
+        level, hours = state
+        is_open = (level > target) & (hours < most)
+        level = jnp.where(is_open, level - 0.1 * jnp.sqrt(level - PIPE), level)
+        return (level, hours + is_open), None
+
+    start = jnp.asarray(level, jnp.float32), jnp.int32(0)
+    return lax.scan(hour, start, length=LONGEST)[0]
+
+
+# %% drain · wrong: tries too few hours
+def drain(level, target, most):
+    def hour(state, _):
+        level, hours = state
+        is_open = (level > target) & (hours < most)
+        lower = lambda level: level - 0.1 * jnp.sqrt(level - PIPE)
+        level = lax.cond(is_open, lower, lambda level: level, level)
+        return (level, hours + is_open), None
+
+    start = jnp.asarray(level, jnp.float32), jnp.int32(0)
+    return lax.scan(hour, start, length=100)[0]
+
+
+# %% drain · wrong: unrolls a loop over all hours
+def drain(level, target, most):
+    level, hours = jnp.asarray(level, jnp.float32), jnp.int32(0)
+    for _ in range(LONGEST):
+        is_open = (level > target) & (hours < most)
+        root = jnp.sqrt(jnp.where(is_open, level - PIPE, 1.0))
+        level, hours = jnp.where(is_open, level - 0.1 * root, level), hours + is_open
+    return level, hours
+
+
+# %% drain · wrong: makes the bound a static argument
+@functools.partial(jax.jit, static_argnums=2)
+def drain(level, target, most):
+    def hour(state, _):
+        level, hours = state
+        lower = lambda level: level - 0.1 * jnp.sqrt(level - PIPE)
+        is_open = level > target
+        return (lax.cond(is_open, lower, lambda level: level, level), hours + is_open), None
+
+    start = jnp.asarray(level, jnp.float32), jnp.int32(0)
+    return lax.scan(hour, start, length=int(most))[0]
+
+
+# %% drain · wrong: also opens the pipe if the lake is exactly at the target
+def drain(level, target, most):
+    def hour(state, _):
+        level, hours = state
+        is_open = (level >= target) & (hours < most)
+        lower = lambda level: level - 0.1 * jnp.sqrt(level - PIPE)
+        level = lax.cond(is_open, lower, lambda level: level, level)
+        return (level, hours + is_open), None
+
+    start = jnp.asarray(level, jnp.float32), jnp.int32(0)
+    return lax.scan(hour, start, length=LONGEST)[0]
+
+
+# %% drain · wrong: decides with a Python while loop
+def drain(level, target, most):
+    level, hours = jnp.asarray(level, jnp.float32), 0
+    while level > target and hours < most:
+        level, hours = level - 0.1 * jnp.sqrt(level - PIPE), hours + 1
+    return level, jnp.int32(hours)
+
+
+# %% drain · wrong: returns the gradient of a single hour
+@jax.custom_jvp
+def drain(level, target, most):
+    def is_open(state):
+        return (state[0] > target) & (state[1] < most)
+
+    def hour(state):
+        return state[0] - 0.1 * jnp.sqrt(state[0] - PIPE), state[1] + 1
+
+    return lax.while_loop(is_open, hour, (jnp.asarray(level, jnp.float32), jnp.int32(0)))
+
+
+@drain.defjvp
+def drain_jvp(primals, tangents):
+    level, target, most = primals
+    left, hours = drain(level, target, most)
+    slope = 1 - 0.05 / jnp.sqrt(jnp.where(hours > 0, level - PIPE, 1e8))
+    no_change = np.zeros((), jax.dtypes.float0)
+    return (left, hours), (jnp.asarray(slope * tangents[0], jnp.float32), no_change)
+
+
+# %% drain · wrong: assumes that only the target determines the remaining level
+def drain(level, target, most):
+    def hour(state, _):
+        level, hours = state
+        is_open = (level > target) & (hours < most)
+        lowered = level - 0.1 * jnp.sqrt(jnp.where(is_open, level - PIPE, 1.0))
+        return (lax.stop_gradient(jnp.where(is_open, lowered, level)), hours + is_open), None
+
+    start = jnp.asarray(level, jnp.float32), jnp.int32(0)
+    return lax.scan(hour, start, length=LONGEST)[0]
+
+
+# %% model-runs · right: goes through the lakes in plain Python
+def model_runs(levels, group):
+    lakes = len(levels)
+    times = []
+    for level in levels:
+        count = 0
+        while level > 28:
+            level, count = level - 0.5, count + 1
+        times.append(count)
+    rows = [times[i : i + group] for i in range(0, lakes, group)]
+    counts = dict.fromkeys(PROGRAMS, lakes)
+    counts["map"] = sum(1 for count in times if count)
+    counts["map of rows"] = sum(group for row in rows if any(row))
+    counts["loops, map"] = sum(times)
+    counts["loops, vmap"] = lakes * max(times)
+    counts["loops, map of vmap"] = sum(group * max(row) for row in rows)
+    counts["loops, vmap of map"] = sum(len(rows) * max(column) for column in zip(*rows))
+    return counts
+
+
+# %% model-runs · right: returns NumPy integers
+def model_runs(levels, group):
+    times = np.int64(np.clip(np.ceil(2 * (np.array(levels) - 28)), 0, None))
+    rows, ones = times.reshape(-1, group), np.ones(len(levels), int)
+    row_runs = np.repeat((rows > 0).max(1), group)
+    by_row, by_turn = np.repeat(rows.max(1), group), np.tile(rows.max(0), len(rows))
+    found = [ones, ones, times > 0, ones, row_runs, ones, times]
+    found += [times.max() * ones, by_row, by_turn]
+    return {name: one.sum() for name, one in zip(PROGRAMS, found, strict=True)}
+
+
+# %% model-runs · wrong: measures the programs
+def model_runs(levels, group):
+    return measured_runs(levels, group)
+
+
+# %% model-runs · wrong: assumes that every condition skips the lakes that need no run
+def model_runs(levels, group):
+    times = np.ceil(np.maximum(np.array(levels) - 28, 0) * 2).astype(int)
+    high = int((times > 0).sum())
+    return {name: int(times.sum()) if "loops" in name else high for name in PROGRAMS}
+
+
+# %% model-runs · wrong: assumes that vmap keeps the condition of a whole row
+def model_runs(levels, group):
+    times = np.ceil(np.maximum(np.array(levels) - 28, 0) * 2).astype(int)
+    rows, lakes = times.reshape(-1, group), len(levels)
+    by_row = int(group * (rows > 0).any(1).sum())
+    return {
+        "where": lakes,
+        "vmap": lakes,
+        "map": int((times > 0).sum()),
+        "map, batched": lakes,
+        "map of rows": by_row,
+        "vmap of rows": by_row,
+        "loops, map": int(times.sum()),
+        "loops, vmap": int(lakes * times.max()),
+        "loops, map of vmap": int(group * rows.max(1).sum()),
+        "loops, vmap of map": int(len(rows) * rows.max(0).sum()),
+    }
+
+
+# %% model-runs · wrong: assumes that lax.map with batches skips the easy batches
+def model_runs(levels, group):
+    times = np.ceil(np.maximum(np.array(levels) - 28, 0) * 2).astype(int)
+    rows, lakes = times.reshape(-1, group), len(levels)
+    by_row = int(group * (rows > 0).any(1).sum())
+    return {
+        "where": lakes,
+        "vmap": lakes,
+        "map": int((times > 0).sum()),
+        "map, batched": by_row,
+        "map of rows": by_row,
+        "vmap of rows": lakes,
+        "loops, map": int(times.sum()),
+        "loops, vmap": int(lakes * times.max()),
+        "loops, map of vmap": int(group * rows.max(1).sum()),
+        "loops, vmap of map": int(len(rows) * rows.max(0).sum()),
+    }
+
+
+# %% model-runs · wrong: assumes that the last program is like the one before it
+def model_runs(levels, group):
+    times = np.ceil(np.maximum(np.array(levels) - 28, 0) * 2).astype(int)
+    rows, lakes = times.reshape(-1, group), len(levels)
+    by_row = int(group * rows.max(1).sum())
+    return {
+        "where": lakes,
+        "vmap": lakes,
+        "map": int((times > 0).sum()),
+        "map, batched": lakes,
+        "map of rows": int(group * (rows > 0).any(1).sum()),
+        "vmap of rows": lakes,
+        "loops, map": int(times.sum()),
+        "loops, vmap": int(lakes * times.max()),
+        "loops, map of vmap": by_row,
+        "loops, vmap of map": by_row,
+    }
+
+
+# %% model-runs · wrong: counts a run for the whole batch once
+def model_runs(levels, group):
+    times = np.ceil(np.maximum(np.array(levels) - 28, 0) * 2).astype(int)
+    rows = times.reshape(-1, group)
+    return {
+        "where": 1,
+        "vmap": 1,
+        "map": int((times > 0).sum()),
+        "map, batched": len(rows),
+        "map of rows": int((rows > 0).any(1).sum()),
+        "vmap of rows": 1,
+        "loops, map": int(times.sum()),
+        "loops, vmap": int(times.max()),
+        "loops, map of vmap": int(rows.max(1).sum()),
+        "loops, vmap of map": int(rows.max(0).sum()),
+    }
+
+
+# %% model-runs · wrong: treats a lake that is exactly at the alarm level as high
+def model_runs(levels, group):
+    times = np.floor(np.maximum(np.array(levels) - 27.5, 0) * 2).astype(int)
+    rows, lakes = times.reshape(-1, group), len(levels)
+    return {
+        "where": lakes,
+        "vmap": lakes,
+        "map": int((times > 0).sum()),
+        "map, batched": lakes,
+        "map of rows": int(group * (rows > 0).any(1).sum()),
+        "vmap of rows": lakes,
+        "loops, map": int(times.sum()),
+        "loops, vmap": int(lakes * times.max()),
+        "loops, map of vmap": int(group * rows.max(1).sum()),
+        "loops, vmap of map": int(len(rows) * rows.max(0).sum()),
+    }
+
+
+# %% model-runs · wrong: rounds the number of iterations down
+def model_runs(levels, group):
+    times = np.floor(np.maximum(np.array(levels) - 28, 0) * 2).astype(int)
+    rows, lakes = times.reshape(-1, group), len(levels)
+    high = (np.array(levels) > 28).reshape(-1, group)
+    return {
+        "where": lakes,
+        "vmap": lakes,
+        "map": int(high.sum()),
+        "map, batched": lakes,
+        "map of rows": int(group * high.any(1).sum()),
+        "vmap of rows": lakes,
+        "loops, map": int(times.sum()),
+        "loops, vmap": int(lakes * times.max()),
+        "loops, map of vmap": int(group * rows.max(1).sum()),
+        "loops, vmap of map": int(len(rows) * rows.max(0).sum()),
+    }
+
+
+# %% siren · right: pads with NaN, which is never above the alarm level, and ignores the count
+def prepare(levels, alarm):
+    for size in sorted(SIZES, reverse=True):
+        if size >= len(levels):
+            best = size
+    padding = np.full(best - len(levels), np.nan, np.float32)
+    return np.concatenate([levels, padding]), 0, jnp.asarray(np.asarray(alarm), jnp.float32)
+
+
+def longest(padded, count, alarm):
+    def minute(run, level):
+        run = jnp.where(level > alarm, run + 1, jnp.int32(0))
+        return run, run
+
+    return lax.scan(minute, jnp.int32(0), padded)[1].max()
+
+
+# %% siren · right: computes all runs at once from the last level that was not above
+def prepare(levels, alarm):
+    size = SIZES[np.searchsorted(SIZES, len(levels))]
+    padded = np.pad(levels, (0, size - len(levels)), constant_values=-1000)
+    return jnp.asarray(padded), len(levels), float(alarm)
+
+
+def longest(padded, count, alarm):
+    minutes = jnp.arange(1, len(padded) + 1, dtype=jnp.int32)
+    last_below = lax.cummax(jnp.where(padded > alarm, 0, minutes))
+    return jnp.max(minutes - last_below)
+
+
+# %% siren · right: loops over the levels of the packet with while_loop
+@jax.jit
+def longest(padded, count, alarm):
+    def minute(i, state):
+        run, best = state
+        run = lax.cond(padded[i] > alarm[0], lambda: run + 1, lambda: jnp.int32(0))
+        return run, jnp.maximum(run, best)
+
+    return lax.fori_loop(0, count, minute, (jnp.int32(0), jnp.int32(0)))[1]
+
+
+def prepare(levels, alarm):
+    n = len(levels)
+    size = 32 if n <= 32 else 128 if n <= 128 else 512
+    return np.resize(levels, size), np.array(n), np.array([alarm], np.float32)
+
+
+# %% siren · wrong: pads with zeros and ignores the count
+def prepare(levels, alarm):
+    size = min(size for size in SIZES if size >= len(levels))
+    padded = np.zeros(size, np.float32)
+    padded[: len(levels)] = levels
+    return padded, len(levels), np.float32(alarm)
+
+
+def longest(padded, count, alarm):
+    def minute(run, level):
+        run = jnp.where(level > alarm, run + 1, jnp.int32(0))
+        return run, run
+
+    return lax.scan(minute, jnp.int32(0), padded)[1].max()
+
+
+# %% siren · wrong: passes the alarm level on as it is
+def prepare(levels, alarm):
+    size = min(size for size in SIZES if size >= len(levels))
+    padded = np.full(size, -1000, np.float32)
+    padded[: len(levels)] = levels
+    return padded, len(levels), alarm
+
+
+def longest(padded, count, alarm):
+    def minute(run, level):
+        run = jnp.where(level > alarm, run + 1, jnp.int32(0))
+        return run, run
+
+    return lax.scan(minute, jnp.int32(0), padded)[1].max()
+
+
+# %% siren · wrong: converts the alarm level to an array, but keeps its dtype
+def prepare(levels, alarm):
+    size = min(size for size in SIZES if size >= len(levels))
+    padded = np.full(size, -1000, np.float32)
+    padded[: len(levels)] = levels
+    return padded, len(levels), np.asarray(alarm)
+
+
+def longest(padded, count, alarm):
+    def minute(run, level):
+        run = jnp.where(level > alarm, run + 1, jnp.int32(0))
+        return run, run
+
+    return lax.scan(minute, jnp.int32(0), padded)[1].max()
+
+
+# %% siren · wrong: pads with JAX, which compiles for every new length
+def prepare(levels, alarm):
+    size = min(size for size in SIZES if size >= len(levels))
+    padded = jnp.pad(levels, (0, size - len(levels)), constant_values=-1000)
+    return padded, len(levels), np.float32(alarm)
+
+
+def longest(padded, count, alarm):
+    def minute(run, level):
+        run = jnp.where(level > alarm, run + 1, jnp.int32(0))
+        return run, run
+
+    return lax.scan(minute, jnp.int32(0), padded)[1].max()
+
+
+# %% siren · wrong: pads every packet to the largest size
+def prepare(levels, alarm):
+    padded = np.full(max(SIZES), -1000, np.float32)
+    padded[: len(levels)] = levels
+    return padded, len(levels), np.float32(alarm)
+
+
+def longest(padded, count, alarm):
+    def minute(run, level):
+        run = jnp.where(level > alarm, run + 1, jnp.int32(0))
+        return run, run
+
+    return lax.scan(minute, jnp.int32(0), padded)[1].max()
+
+
+# %% siren · wrong: uses the next size for a packet that just fits
+def prepare(levels, alarm):
+    size = next((size for size in SIZES if size > len(levels)), 512)
+    padded = np.full(size, -1000, np.float32)
+    padded[: len(levels)] = levels
+    return padded, len(levels), np.float32(alarm)
+
+
+def longest(padded, count, alarm):
+    def minute(run, level):
+        run = jnp.where(level > alarm, run + 1, jnp.int32(0))
+        return run, run
+
+    return lax.scan(minute, jnp.int32(0), padded)[1].max()
+
+
+# %% siren · wrong: keeps Python's loop, which jit unrolls
+def prepare(levels, alarm):
+    size = min(size for size in SIZES if size >= len(levels))
+    padded = np.full(size, -1000, np.float32)
+    padded[: len(levels)] = levels
+    return padded, len(levels), np.float32(alarm)
+
+
+def longest(padded, count, alarm):
+    run = best = jnp.int32(0)
+    for level in padded:
+        run = jnp.where(level > alarm, run + 1, 0)
+        best = jnp.maximum(best, run)
+    return best
+
+
+# %% siren · wrong: counts all levels above the alarm level
+def prepare(levels, alarm):
+    size = min(size for size in SIZES if size >= len(levels))
+    padded = np.full(size, -1000, np.float32)
+    padded[: len(levels)] = levels
+    return padded, len(levels), np.float32(alarm)
+
+
+def longest(padded, count, alarm):
+    return (padded > alarm).sum(dtype=jnp.int32)
+
+
+# %% siren · wrong: returns the run at the end of the packet
+def prepare(levels, alarm):
+    size = min(size for size in SIZES if size >= len(levels))
+    padded = np.full(size, -1000, np.float32)
+    padded[: len(levels)] = levels
+    return padded, len(levels), np.float32(alarm)
+
+
+def longest(padded, count, alarm):
+    def minute(i, run):
+        return jnp.where(padded[i] > alarm, run + 1, 0)
+
+    return lax.fori_loop(0, count, minute, jnp.int32(0))
+
+
+# %% siren · wrong: pads with the last level
+def prepare(levels, alarm):
+    size = min(size for size in SIZES if size >= len(levels))
+    return np.pad(levels, (0, size - len(levels)), mode="edge"), len(levels), np.float32(alarm)
+
+
+def longest(padded, count, alarm):
+    def minute(run, level):
+        run = jnp.where(level > alarm, run + 1, jnp.int32(0))
+        return run, run
+
+    return lax.scan(minute, jnp.int32(0), padded)[1].max()
+
+
+# %% siren · wrong: gives every length its own program, because the count is part of the shape
+def prepare(levels, alarm):
+    size = min(size for size in SIZES if size >= len(levels))
+    padded = np.full(size, -1000, np.float32)
+    padded[: len(levels)] = levels
+    return padded, np.ones(len(levels)), np.float32(alarm)
+
+
+def longest(padded, count, alarm):
+    def minute(run, level):
+        run = jnp.where(level > alarm, run + 1, jnp.int32(0))
+        return run, run
+
+    return lax.scan(minute, jnp.int32(0), padded[: len(count)])[1].max()

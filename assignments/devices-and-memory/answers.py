@@ -1,0 +1,767 @@
+"""Right answers that the assignment's tests must accept, and wrong ones that they must reject."""
+
+
+# %% listen · right: scans over segments that it fills up with frames that change nothing
+def listen(hear, params, start, sound):
+    n = len(jax.tree.leaves(sound)[0])
+    length = int(n**0.5) + 1
+    segments = -(-n // length)
+    index = np.minimum(np.arange(segments * length), n - 1).reshape(segments, length)
+    is_real = (np.arange(segments * length) < n).reshape(segments, length)
+    frames = jax.tree.map(lambda x: x[index], sound)
+
+    def step(state, given):
+        frame, real = given
+        heard = hear(params, state, frame)
+        return jax.tree.map(lambda new, old: jnp.where(real, new, old), heard, state), None
+
+    step = jax.checkpoint(step)
+    segment = jax.checkpoint(lambda state, given: lax.scan(step, state, given))
+    return lax.scan(segment, start, (frames, jnp.asarray(is_real)))[0]
+
+
+# %% listen · right: divides the recording in two again and again
+def listen(hear, params, start, sound):
+    @jax.checkpoint
+    def step(params, state, frame):
+        return hear(params, state, frame)
+
+    def one_by_one(params, state, frames):
+        return lax.scan(lambda s, f: (step(params, s, f), None), state, frames)[0]
+
+    def divide(params, state, frames, depth):
+        n = len(jax.tree.leaves(frames)[0])
+        if depth == 0 or n < 8:
+            return one_by_one(params, state, frames)
+        eighth = n // 8
+        most = jax.tree.map(lambda x: x[: 8 * eighth].reshape(8, eighth, *x.shape[1:]), frames)
+        part = jax.checkpoint(lambda s, f: (divide(params, s, f, depth - 1), None))
+        state, _ = lax.scan(part, state, most)
+        return one_by_one(params, state, jax.tree.map(lambda x: x[8 * eighth :], frames))
+
+    return divide(params, start, sound, 2)
+
+
+# %% listen · wrong: is the plain loop
+def listen(hear, params, start, sound):
+    return listen_hungry(hear, params, start, sound)
+
+
+# %% listen · wrong: wraps the whole loop, so the backward pass stores everything after all
+def listen(hear, params, start, sound):
+    whole = jax.checkpoint(lambda p, s, x: listen_hungry(hear, p, s, x))
+    return whole(params, start, sound)
+
+
+# %% listen · wrong: stores the state of every frame
+def listen(hear, params, start, sound):
+    step = jax.checkpoint(lambda state, frame: (hear(params, state, frame), None))
+    return lax.scan(step, start, sound)[0]
+
+
+# %% listen · wrong: stops the gradient between the frames
+def listen(hear, params, start, sound):
+    def step(state, frame):
+        return hear(params, lax.stop_gradient(state), frame), None
+
+    return lax.scan(jax.checkpoint(step), start, sound)[0]
+
+
+# %% listen · wrong: stops the gradient between the segments
+def listen(hear, params, start, sound):
+    step = jax.checkpoint(lambda state, frame: (hear(params, state, frame), None))
+    n = len(jax.tree.leaves(sound)[0])
+    length = int(np.ceil(np.sqrt(n)))
+    state = start
+    for begin in range(0, n, length):
+        part = jax.tree.map(lambda x: x[begin : begin + length], sound)
+        state = lax.scan(step, lax.stop_gradient(state), part)[0]
+    return state
+
+
+# %% listen · wrong: loops in Python
+def listen(hear, params, start, sound):
+    step = jax.checkpoint(hear)
+    for k in range(len(jax.tree.leaves(sound)[0])):
+        start = step(params, start, jax.tree.map(lambda x: x[k], sound))
+    return start
+
+
+# %% listen · wrong: leaves out the frames after the last whole segment
+def listen(hear, params, start, sound):
+    step = jax.checkpoint(lambda state, frame: (hear(params, state, frame), None))
+    segment = jax.checkpoint(lambda state, frames: lax.scan(step, state, frames))
+    n = len(jax.tree.leaves(sound)[0])
+    length = int(np.ceil(np.sqrt(n)))
+    whole = n - n % length
+    parts = jax.tree.map(lambda x: x[:whole].reshape(-1, length, *x.shape[1:]), sound)
+    return lax.scan(segment, start, parts)[0]
+
+
+# %% listen · wrong: fills the last segment with frames of zeros
+def listen(hear, params, start, sound):
+    step = jax.checkpoint(lambda state, frame: (hear(params, state, frame), None))
+    segment = jax.checkpoint(lambda state, frames: lax.scan(step, state, frames))
+    n = len(jax.tree.leaves(sound)[0])
+    length = int(np.ceil(np.sqrt(n)))
+
+    def fill(x):
+        x = jnp.pad(x, [(0, -n % length), *[(0, 0)] * (x.ndim - 1)])
+        return x.reshape(-1, length, *x.shape[1:])
+
+    return lax.scan(segment, start, jax.tree.map(fill, sound))[0]
+
+
+# %% listen · wrong: chooses a policy that saves everything
+def listen(hear, params, start, sound):
+    save = jax.checkpoint_policies.everything_saveable
+    step = jax.checkpoint(lambda s, frame: (hear(params, s, frame), None), policy=save)
+    return lax.scan(step, start, sound)[0]
+
+
+# %% listen · wrong: handles only one array of frames
+def listen(hear, params, start, sound):
+    step = jax.checkpoint(lambda state, frame: (hear(params, state, frame), None))
+    segment = jax.checkpoint(lambda state, frames: lax.scan(step, state, frames))
+    length = int(np.ceil(np.sqrt(len(sound))))
+    whole = len(sound) - len(sound) % length
+    parts = sound[:whole].reshape(-1, length, *sound.shape[1:])
+    return lax.scan(step, lax.scan(segment, start, parts)[0], sound[whole:])[0]
+
+
+# %% mean-gradient · right: repeats the last row, and gives the repetitions no weight
+def mean_gradient(loss, params, rows, size):
+    n = len(jax.tree.leaves(rows)[0])
+    parts = -(-n // size)
+    index = np.minimum(np.arange(parts * size), n - 1).reshape(parts, size)
+    weights = (np.arange(parts * size) < n).reshape(parts, size).astype(np.float32)
+
+    def add(total, given):
+        where, weight = given
+        part = jax.tree.map(lambda x: jnp.asarray(x)[where], rows)
+        sum_of = lambda p: jax.vmap(loss, (None, 0))(p, part) @ weight
+        return jax.tree.map(lambda t, s: t + s, total, jax.value_and_grad(sum_of)(params)), None
+
+    zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
+    total, _ = lax.scan(add, (jnp.float32(0), zeros), (index, weights))
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% mean-gradient · right: computes one row at a time, whatever the size is
+def mean_gradient(loss, params, rows, size):
+    n = len(jax.tree.leaves(rows)[0])
+
+    def add(k, total):
+        row = jax.tree.map(lambda x: jnp.asarray(x)[k], rows)
+        value, slopes = jax.value_and_grad(loss)(params, row)
+        return total[0] + value, jax.tree.map(lambda t, s: t + s, total[1], slopes)
+
+    zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
+    value, slopes = lax.fori_loop(0, n, add, (jnp.float32(0), zeros))
+    return value / n, jax.tree.map(lambda s: s / n, slopes)
+
+
+# %% mean-gradient · wrong: differentiates a loop, which adds the slopes of bfloat16 in bfloat16
+def mean_gradient(loss, params, rows, size):
+    n = len(jax.tree.leaves(rows)[0])
+    dtypes = jax.tree.map(lambda p: p.dtype, params)
+
+    def mean(wide):
+        def one(row):
+            # JAX moves this conversion out of the loop.
+            return loss(jax.tree.map(lambda p, d: p.astype(d), wide, dtypes), row)
+
+        losses = lax.map(jax.checkpoint(one), rows, batch_size=size)
+        return losses.sum() / n
+
+    return jax.value_and_grad(mean)(jax.tree.map(lambda p: p.astype(jnp.float32), params))
+
+
+# %% mean-gradient · wrong: averages the gradients of the parts
+def mean_gradient(loss, params, rows, size):
+    n = len(jax.tree.leaves(rows)[0])
+    results = []
+    for begin in range(0, n, size):
+        part = jax.tree.map(lambda x: x[begin : begin + size], rows)
+        mean = lambda p: jax.vmap(loss, (None, 0))(p, part).mean()
+        results.append(jax.value_and_grad(mean)(params))
+    return jax.tree.map(lambda *xs: sum(xs).astype(jnp.float32) / len(xs), *results)
+
+
+# %% mean-gradient · wrong: leaves out the rows after the last whole part
+def mean_gradient(loss, params, rows, size):
+    n = len(jax.tree.leaves(rows)[0])
+    whole = n - n % size
+    parts = jax.tree.map(lambda x: x[:whole].reshape(-1, size, *x.shape[1:]), rows)
+
+    def add(total, part):
+        sum_of = lambda p: jax.vmap(loss, (None, 0))(p, part).sum()
+        return jax.tree.map(lambda t, s: t + s, total, jax.value_and_grad(sum_of)(params)), None
+
+    zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
+    total, _ = lax.scan(add, (jnp.float32(0), zeros), parts)
+    return jax.tree.map(lambda t: t / whole, total)
+
+
+# %% mean-gradient · wrong: adds rows of zeros, which have a loss of their own
+def mean_gradient(loss, params, rows, size):
+    n = len(jax.tree.leaves(rows)[0])
+
+    def fill(x):
+        x = jnp.pad(x, [(0, -n % size), *[(0, 0)] * (x.ndim - 1)])
+        return x.reshape(-1, size, *x.shape[1:])
+
+    def add(total, part):
+        sum_of = lambda p: jax.vmap(loss, (None, 0))(p, part).sum()
+        return jax.tree.map(lambda t, s: t + s, total, jax.value_and_grad(sum_of)(params)), None
+
+    zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
+    total, _ = lax.scan(add, (jnp.float32(0), zeros), jax.tree.map(fill, rows))
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% mean-gradient · wrong: masks the loss of rows of zeros, whose gradient is NaN
+def mean_gradient(loss, params, rows, size):
+    n = len(jax.tree.leaves(rows)[0])
+
+    def fill(x):
+        x = jnp.pad(x, [(0, -n % size), *[(0, 0)] * (x.ndim - 1)])
+        return x.reshape(-1, size, *x.shape[1:])
+
+    def add(total, given):
+        part, real = given
+        sum_of = lambda p: jnp.where(real, jax.vmap(loss, (None, 0))(p, part), 0.0).sum()
+        return jax.tree.map(lambda t, s: t + s, total, jax.value_and_grad(sum_of)(params)), None
+
+    zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
+    parts = jax.tree.map(fill, (rows, np.ones(n, bool)))
+    total, _ = lax.scan(add, (jnp.float32(0), zeros), parts)
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% mean-gradient · wrong: computes the gradient of the whole batch
+def mean_gradient(loss, params, rows, size):
+    mean = lambda p: jax.vmap(loss, (None, 0))(p, rows).mean()
+    value, slopes = jax.value_and_grad(mean)(params)
+    return value, jax.tree.map(lambda s: s.astype(jnp.float32), slopes)
+
+
+# %% mean-gradient · wrong: adds the parts in the dtype of the parameters
+def mean_gradient(loss, params, rows, size):
+    n = len(jax.tree.leaves(rows)[0])
+    whole = n - n % size
+
+    def add(total, part):
+        sum_of = lambda p: jax.vmap(loss, (None, 0))(p, part).sum()
+        return jax.tree.map(jnp.add, total, jax.value_and_grad(sum_of)(params)), None
+
+    total = jnp.float32(0), jax.tree.map(jnp.zeros_like, params)
+    parts = jax.tree.map(lambda x: x[:whole].reshape(-1, size, *x.shape[1:]), rows)
+    total, _ = lax.scan(add, total, parts)
+    if whole < n:
+        total, _ = add(total, jax.tree.map(lambda x: x[whole:], rows))
+    return jax.tree.map(lambda t: (t / n).astype(jnp.float32), total)
+
+
+# %% mean-gradient · wrong: loops over the parts in Python
+def mean_gradient(loss, params, rows, size):
+    n = len(jax.tree.leaves(rows)[0])
+    zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
+    total = jnp.float32(0), zeros
+    for begin in range(0, n, size):
+        part = jax.tree.map(lambda x: x[begin : begin + size], rows)
+        sum_of = lambda p: jax.vmap(loss, (None, 0))(p, part).sum()
+        total = jax.tree.map(lambda t, s: t + s, total, jax.value_and_grad(sum_of)(params))
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% mean-gradient · wrong: computes all parts at once with vmap
+def mean_gradient(loss, params, rows, size):
+    n = len(jax.tree.leaves(rows)[0])
+    slopes_of = jax.vmap(jax.value_and_grad(loss), in_axes=(None, 0))
+    values, slopes = slopes_of(params, rows)
+    return values.sum() / n, jax.tree.map(lambda s: s.astype(jnp.float32).sum(0) / n, slopes)
+
+
+# %% mean-gradient · wrong: returns the sum
+def mean_gradient(loss, params, rows, size):
+    def add(total, row):
+        result = jax.value_and_grad(loss)(params, row)
+        return jax.tree.map(lambda t, s: t + s, total, result), None
+
+    zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
+    return lax.scan(add, (jnp.float32(0), zeros), rows)[0]
+
+
+# %% bucketed · right: keeps one compiled program per length in a dictionary
+def bucketed(score):
+    programs = {}
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            size = 16
+            while size < sound.size:
+                size *= 2
+            padded = np.zeros(size, np.float32)
+            padded[: sound.size] = sound
+            if size not in programs:
+                shapes = (
+                    jax.ShapeDtypeStruct((size,), jnp.float32),
+                    jax.ShapeDtypeStruct((), jnp.int32),
+                )
+                programs[size] = jax.jit(score).lower(*shapes).compile()
+            scores.append(programs[size](padded, np.int32(sound.size)))
+        return scores
+
+    return run
+
+
+# %% bucketed · right: scores all sounds of one length together
+def bucketed(score):
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = [None] * len(sounds)
+        sizes = [max(16, 2 ** int(np.ceil(np.log2(len(sound))))) for sound in sounds]
+        for size in sorted(set(sizes)):
+            for k in np.flatnonzero(np.equal(sizes, size)):
+                sound = np.concatenate([sounds[k], np.zeros(size - len(sounds[k]), np.float32)])
+                scores[k] = jitted(sound, len(sounds[k]))
+        return scores
+
+    return run
+
+
+# %% bucketed · wrong: pads with JAX, which compiles a program for each length
+def bucketed(score):
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            size = max(16, 1 << (len(sound) - 1).bit_length())
+            padded = jnp.zeros(size, jnp.float32).at[: len(sound)].set(sound)
+            scores.append(jitted(padded, np.int32(len(sound))))
+        return scores
+
+    return run
+
+
+# %% bucketed · wrong: does not pad
+def bucketed(score):
+    jitted = jax.jit(score)
+    return lambda sounds: [jitted(sound, np.int32(len(sound))) for sound in sounds]
+
+
+# %% bucketed · wrong: pads to the longest sound
+def bucketed(score):
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        size = max(len(sound) for sound in sounds)
+        size = max(16, 1 << (size - 1).bit_length())
+        return [
+            jitted(np.pad(sound, (0, size - len(sound))), np.int32(len(sound))) for sound in sounds
+        ]
+
+    return run
+
+
+# %% bucketed · wrong: passes the padded length
+def bucketed(score):
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            size = max(16, 1 << (len(sound) - 1).bit_length())
+            scores.append(jitted(np.pad(sound, (0, size - len(sound))), np.int32(size)))
+        return scores
+
+    return run
+
+
+# %% bucketed · wrong: makes the length static
+def bucketed(score):
+    jitted = jax.jit(score, static_argnums=1)
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            size = max(16, 1 << (len(sound) - 1).bit_length())
+            scores.append(jitted(np.pad(sound, (0, size - len(sound))), len(sound)))
+        return scores
+
+    return run
+
+
+# %% bucketed · wrong: jits a new function in every call
+def bucketed(score):
+    def run(sounds):
+        jitted = jax.jit(lambda sound, length: score(sound, length))
+        scores = []
+        for sound in sounds:
+            size = max(16, 1 << (len(sound) - 1).bit_length())
+            scores.append(jitted(np.pad(sound, (0, size - len(sound))), np.int32(len(sound))))
+        return scores
+
+    return run
+
+
+# %% bucketed · wrong: pads a sound of 16, 32, or 64 samples to the next length
+def bucketed(score):
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            size = max(16, 1 << len(sound).bit_length())
+            scores.append(jitted(np.pad(sound, (0, size - len(sound))), np.int32(len(sound))))
+        return scores
+
+    return run
+
+
+# %% bucketed · wrong: repeats the last sample instead of padding with zeros
+def bucketed(score):
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            size = max(16, 1 << (len(sound) - 1).bit_length())
+            padded = np.pad(sound, (0, size - len(sound)), mode="edge")
+            scores.append(jitted(padded, np.int32(len(sound))))
+        return scores
+
+    return run
+
+
+# %% bucketed · wrong: reads every score
+def bucketed(score):
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            size = max(16, 1 << (len(sound) - 1).bit_length())
+            padded = np.pad(sound, (0, size - len(sound)))
+            scores.append(jnp.float32(float(jitted(padded, np.int32(len(sound))))))
+        return scores
+
+    return run
+
+
+# %% bucketed · wrong: does not compile anything
+def bucketed(score):
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            size = max(16, 1 << (len(sound) - 1).bit_length())
+            padded = jnp.pad(sound, (0, size - len(sound)))
+            scores.append(score(padded, jnp.int32(len(sound))))
+        return scores
+
+    return run
+
+
+# %% bucketed · wrong: returns the scores by length
+def bucketed(score):
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = []
+        for sound in sorted(sounds, key=len):
+            size = max(16, 1 << (len(sound) - 1).bit_length())
+            scores.append(jitted(np.pad(sound, (0, size - len(sound))), np.int32(len(sound))))
+        return scores
+
+    return run
+
+
+# %% training · right: donates by name, and copies only before the first step
+def compiled(step):
+    def donated(params, batch):
+        return step(params, batch)
+
+    return jax.jit(donated, donate_argnames="params")
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda leaf: jnp.asarray(leaf).copy(), params)
+    losses = jnp.zeros(0, jnp.float32)
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses = jnp.append(losses, loss)
+    return params, losses
+
+
+# %% training · right: computes the copies, and adds the losses to a list
+def compiled(step):
+    return jax.jit(step, donate_argnums=(0,))
+
+
+def run(update, params, batches):
+    leaves, structure = jax.tree.flatten(params)
+    params = jax.tree.unflatten(structure, [jnp.array(leaf) for leaf in leaves])
+    collected = []
+    batches = iter(batches)
+    while (batch := next(batches, None)) is not None:
+        params, loss = update(params, batch)
+        collected.append(loss[None])
+    return params, jnp.concatenate(collected)
+
+
+# %% training · wrong: does not donate
+def compiled(step):
+    return jax.jit(step)
+
+
+def run(update, params, batches):
+    params = jax.tree.map(jnp.copy, params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+    return params, jnp.stack(losses)
+
+
+# %% training · wrong: also donates the batch
+def compiled(step):
+    def reuse(params, batch):
+        new, loss = step(params, batch)
+        return new, loss, jax.tree.map(lambda x: 0 * x, batch)
+
+    donated = jax.jit(reuse, donate_argnums=(0, 1))
+    return lambda params, batch: donated(params, batch)[:2]
+
+
+def run(update, params, batches):
+    params = jax.tree.map(jnp.copy, params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+    return params, jnp.stack(losses)
+
+
+# %% training · wrong: donates the caller's parameters
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+    return params, jnp.stack(losses)
+
+
+# %% training · wrong: copies the containers but not the arrays
+import copy
+
+
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    params = copy.copy(params)
+    params = jax.tree.map(lambda leaf: leaf, params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+    return params, jnp.stack(losses)
+
+
+# %% training · wrong: converts the arrays, which does not copy them
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    params = jax.tree.map(jnp.asarray, params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+    return params, jnp.stack(losses)
+
+
+# %% training · wrong: copies each array once, also if it is in two places
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    copies = {id(leaf): jnp.array(leaf, copy=True) for leaf in jax.tree.leaves(params)}
+    params = jax.tree.map(lambda leaf: copies[id(leaf)], params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+    return params, jnp.stack(losses)
+
+
+# %% training · wrong: reads every loss
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(float(loss))
+    return params, jnp.array(losses)
+
+
+# %% training · wrong: creates a new jitted function in every step
+def compiled(step):
+    def update(params, batch):
+        return jax.jit(lambda p, b: step(p, b), donate_argnums=0)(params, batch)
+
+    return update
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+    return params, jnp.stack(losses)
+
+
+# %% training · wrong: passes the first parameters to every step
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    losses = []
+    for batch in batches:
+        fresh = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+        last, loss = update(fresh, batch)
+        losses.append(loss)
+    return last, jnp.stack(losses)
+
+
+# %% training · wrong: goes through the batches twice
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+    losses = jnp.zeros(len(list(batches)), jnp.float32)
+    for k, batch in enumerate(batches):
+        params, loss = update(params, batch)
+        losses = losses.at[k].set(loss)
+    return params, losses
+
+
+# %% warm-start · right: restores one entry after the other
+def warm_start(path, fresh, names):
+    started = dict(fresh)
+    for name in names:
+        target = {
+            name: jax.tree.map(
+                lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), fresh[name]
+            )
+        }
+        args = jax.tree.map(
+            lambda x: ocp.ArrayRestoreArgs(sharding=x.sharding, global_shape=x.shape), target
+        )
+        how = ocp.args.PyTreeRestore(item=target, restore_args=args, partial_restore=True)
+        started[name] = ocp.PyTreeCheckpointer().restore(path, how)[name]
+    return started
+
+
+# %% warm-start · right: restores to the checkpoint's devices, and then moves the arrays
+def warm_start(path, fresh, names):
+    wanted = {name: fresh[name] for name in names}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        how = ocp.args.PyTreeRestore(wanted, partial_restore=True)
+        found = ocp.PyTreeCheckpointer().restore(path, args=how)
+
+    def place(old, new):
+        if old.shape != new.shape:
+            raise ValueError(f"{old.shape} instead of {new.shape}")
+        return jax.device_put(old, new.sharding)
+
+    return {**fresh, **jax.tree.map(place, found, wanted)}
+
+
+# %% warm-start · wrong: restores the whole checkpoint
+def warm_start(path, fresh, names):
+    whole = ocp.PyTreeCheckpointer().restore(path)
+    return fresh | {name: whole[name] for name in names}
+
+
+# %% warm-start · wrong: uses the checkpointer that restores only everything
+def warm_start(path, fresh, names):
+    wanted = {name: fresh[name] for name in names}
+    with ocp.StandardCheckpointer() as checkpointer:
+        return fresh | checkpointer.restore(path, wanted)
+
+
+# %% warm-start · wrong: keeps the devices that the checkpoint was saved from
+def warm_start(path, fresh, names):
+    wanted = {name: fresh[name] for name in names}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        how = ocp.args.PyTreeRestore(wanted, partial_restore=True)
+        found = ocp.PyTreeCheckpointer().restore(path, args=how)
+    if jax.tree.map(jnp.shape, found) != jax.tree.map(jnp.shape, wanted):
+        raise ValueError("the shapes differ")
+    return fresh | found
+
+
+# %% warm-start · wrong: returns only the restored entries
+def warm_start(path, fresh, names):
+    wanted = {name: fresh[name] for name in names}
+    args = ocp.checkpoint_utils.construct_restore_args(wanted)
+    how = ocp.args.PyTreeRestore(wanted, restore_args=args, partial_restore=True)
+    return ocp.PyTreeCheckpointer().restore(path, args=how)
+
+
+# %% warm-start · wrong: always restores the encoder
+def warm_start(path, fresh, names):
+    wanted = {"encoder": fresh["encoder"]}
+    args = ocp.checkpoint_utils.construct_restore_args(wanted)
+    how = ocp.args.PyTreeRestore(wanted, restore_args=args, partial_restore=True)
+    return fresh | ocp.PyTreeCheckpointer().restore(path, args=how)
+
+
+# %% warm-start · wrong: changes the fresh parameters
+def warm_start(path, fresh, names):
+    wanted = {name: fresh[name] for name in names}
+    args = ocp.checkpoint_utils.construct_restore_args(wanted)
+    how = ocp.args.PyTreeRestore(wanted, restore_args=args, partial_restore=True)
+    fresh.update(ocp.PyTreeCheckpointer().restore(path, args=how))
+    return fresh
+
+
+# %% warm-start · wrong: puts everything on the first device
+def warm_start(path, fresh, names):
+    wanted = {name: jax.device_put(fresh[name], jax.devices()[0]) for name in names}
+    args = ocp.checkpoint_utils.construct_restore_args(wanted)
+    how = ocp.args.PyTreeRestore(wanted, restore_args=args, partial_restore=True)
+    return fresh | ocp.PyTreeCheckpointer().restore(path, args=how)
+
+
+# %% warm-start · wrong: accepts arrays of another shape by cutting or filling them
+def warm_start(path, fresh, names):
+    wanted = {name: fresh[name] for name in names}
+    args = jax.tree.map(
+        lambda x: ocp.ArrayRestoreArgs(sharding=x.sharding, global_shape=x.shape, strict=False),
+        wanted,
+    )
+    how = ocp.args.PyTreeRestore(wanted, restore_args=args, partial_restore=True)
+    return fresh | ocp.PyTreeCheckpointer().restore(path, args=how)

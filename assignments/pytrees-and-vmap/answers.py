@@ -1,0 +1,745 @@
+"""Right answers that the assignment's tests must accept, and wrong ones that they must reject."""
+
+
+# %% pack · right: walks through the dictionaries in Python
+def walk(params, above=""):
+    for key, value in params.items():
+        if isinstance(value, dict):
+            yield from walk(value, f"{above}{key}/")
+        elif value is not None:
+            yield f"{above}{key}", value
+
+
+def check_order(params, order):
+    if sorted(path for path, _ in walk(params)) != sorted(order):
+        raise ValueError("the paths do not match")
+
+
+def pack(params, order):
+    check_order(params, order)
+    found = dict(walk(params))
+    vector = jnp.zeros(0, jnp.float32)
+    for path in order:
+        vector = jnp.append(vector, jnp.asarray(found[path], jnp.float32))
+    return vector
+
+
+def unpack(vector, params, order):
+    check_order(params, order)
+    found, start = {}, 0
+    for path in order:
+        leaf = dict(walk(params))[path]
+        found[path] = vector[start : start + np.size(leaf)].reshape(np.shape(leaf))
+        start += np.size(leaf)
+
+    def build(tree, above=""):
+        if isinstance(tree, dict):
+            return {key: build(value, f"{above}{key}/") for key, value in tree.items()}
+        return None if tree is None else found[above[:-1]]
+
+    return build(params)
+
+
+# %% pack · right: permutes the vector of ravel_pytree
+from jax.flatten_util import ravel_pytree
+
+
+def positions(params, order):
+    flat = jax.tree_util.tree_leaves_with_path(params)
+    names = ["/".join(p.key for p in path) for path, _ in flat]
+    if len(order) != len(names) or set(order) != set(names):
+        raise ValueError(f"{order} instead of {names}")
+    sizes = [jnp.size(leaf) for _, leaf in flat]
+    starts = np.cumsum([0, *sizes])
+    return np.concatenate(
+        [starts[names.index(n)] + np.arange(sizes[names.index(n)]) for n in order]
+    )
+
+
+def as_float32(params):
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), params)
+
+
+def pack(params, order):
+    return ravel_pytree(as_float32(params))[0][positions(params, order)]
+
+
+def unpack(vector, params, order):
+    _, unravel = ravel_pytree(jax.tree.map(lambda leaf: jnp.zeros(jnp.shape(leaf)), params))
+    return unravel(jnp.zeros_like(vector).at[positions(params, order)].set(vector))
+
+
+# %% pack · wrong: uses the sorted order of ravel_pytree
+from jax.flatten_util import ravel_pytree
+
+
+def pack(params, order):
+    return ravel_pytree(jax.tree.map(jnp.float32, params))[0]
+
+
+def unpack(vector, params, order):
+    return ravel_pytree(jax.tree.map(jnp.float32, params))[1](vector)
+
+
+# %% pack · wrong: relies on the order in which the keys are written
+def pack(params, order):
+    numbers = [leaf for leaf in written(params) if leaf is not None]
+    return jnp.concatenate([jnp.ravel(jnp.float32(leaf)) for leaf in numbers])
+
+
+def unpack(vector, params, order):
+    start = 0
+
+    def fill(value):
+        nonlocal start
+        if isinstance(value, dict):
+            return {key: fill(part) for key, part in value.items()}
+        if value is None:
+            return None
+        start += jnp.size(value)
+        return vector[start - jnp.size(value) : start].reshape(jnp.shape(value))
+
+    return fill(params)
+
+
+# %% pack · wrong: unpacks in the sorted order what it packed in the given one
+def leaf_at(params, path):
+    for key in path.split("/"):
+        params = params[key]
+    return params
+
+
+def pack(params, order):
+    return jnp.concatenate([jnp.ravel(jnp.float32(leaf_at(params, path))) for path in order])
+
+
+def unpack(vector, params, order):
+    leaves, structure = jax.tree.flatten(params)
+    ends = np.cumsum([jnp.size(leaf) for leaf in leaves])
+    parts = jnp.split(vector, ends[:-1])
+    shaped = [part.reshape(jnp.shape(leaf)) for part, leaf in zip(parts, leaves, strict=True)]
+    return jax.tree.unflatten(structure, shaped)
+
+
+# %% pack · wrong: does not check the order
+def named(params):
+    flat, structure = jax.tree_util.tree_flatten_with_path(params)
+    return {"/".join(p.key for p in path): leaf for path, leaf in flat}, structure
+
+
+def pack(params, order):
+    leaves, _ = named(params)
+    return jnp.concatenate([jnp.ravel(jnp.float32(leaves[path])) for path in order])
+
+
+def unpack(vector, params, order):
+    leaves, structure = named(params)
+    parts = jnp.split(vector, np.cumsum([jnp.size(leaves[path]) for path in order])[:-1])
+    found = dict(zip(order, parts, strict=True))
+    shaped = [found[path].reshape(jnp.shape(leaf)) for path, leaf in leaves.items()]
+    return jax.tree.unflatten(structure, shaped)
+
+
+# %% pack · wrong: checks only the number of paths
+def named(params, order):
+    flat, structure = jax.tree_util.tree_flatten_with_path(params)
+    if len(order) != len(flat):
+        raise ValueError("too few or too many paths")
+    return {"/".join(p.key for p in path): leaf for path, leaf in flat}, structure
+
+
+def pack(params, order):
+    leaves, _ = named(params, order)
+    return jnp.concatenate([jnp.ravel(jnp.float32(leaves[path])) for path in order])
+
+
+def unpack(vector, params, order):
+    leaves, structure = named(params, order)
+    parts = jnp.split(vector, np.cumsum([jnp.size(leaves[path]) for path in order])[:-1])
+    found = dict(zip(order, parts, strict=True))
+    shaped = [found[path].reshape(jnp.shape(leaf)) for path, leaf in leaves.items()]
+    return jax.tree.unflatten(structure, shaped)
+
+
+# %% pack · wrong: writes a zero for None
+def pack(params, order):
+    flat, _ = jax.tree_util.tree_flatten_with_path(params, is_leaf=lambda x: x is None)
+    leaves = {"/".join(p.key for p in path): 0.0 if x is None else x for path, x in flat}
+    rest = [path for path in leaves if path not in order]
+    return jnp.concatenate([jnp.ravel(jnp.float32(leaves[path])) for path in (*order, *rest)])
+
+
+def unpack(vector, params, order):
+    return params
+
+
+# %% pack · wrong: computes with NumPy
+def pack(params, order):
+    flat, _ = jax.tree_util.tree_flatten_with_path(params)
+    leaves = {"/".join(p.key for p in path): np.ravel(leaf) for path, leaf in flat}
+    if sorted(order) != sorted(leaves):
+        raise ValueError("the paths do not match")
+    return jnp.asarray(np.concatenate([leaves[path] for path in order]), jnp.float32)
+
+
+def unpack(vector, params, order):
+    return params
+
+
+# %% pack · wrong: returns flat parts instead of the shapes of the leaves
+def pack(params, order):
+    flat, _ = jax.tree_util.tree_flatten_with_path(params)
+    leaves = {"/".join(p.key for p in path): jnp.ravel(jnp.float32(x)) for path, x in flat}
+    if sorted(order) != sorted(leaves):
+        raise ValueError("the paths do not match")
+    return jnp.concatenate([leaves[path] for path in order])
+
+
+def unpack(vector, params, order):
+    flat, structure = jax.tree_util.tree_flatten_with_path(params)
+    leaves = {"/".join(p.key for p in path): leaf for path, leaf in flat}
+    if sorted(order) != sorted(leaves):
+        raise ValueError("the paths do not match")
+    parts = jnp.split(vector, np.cumsum([jnp.size(leaves[path]) for path in order])[:-1])
+    found = dict(zip(order, parts, strict=True))
+    return jax.tree.unflatten(structure, [found[path] for path in leaves])
+
+
+# %% update · right: recurses by hand
+def update(params, slopes, rates):
+    if rates is None:
+        return params
+    if isinstance(rates, dict):
+        if not isinstance(params, dict) or set(rates) != set(params):
+            raise ValueError("the keys do not match")
+        return {key: update(params[key], slopes[key], rates[key]) for key in params}
+    if isinstance(rates, (list, tuple)):
+        if type(rates) is not type(params) or len(rates) != len(params):
+            raise ValueError("the containers do not match")
+        return type(rates)(map(update, params, slopes, rates))
+    return jax.tree.map(lambda p, s: p - rates * s, params, slopes)
+
+
+# %% update · right: expands the rates to one per leaf
+def update(params, slopes, rates):
+    marks = jax.tree.map(lambda r: (r,), rates, is_leaf=lambda r: r is None)
+    is_mark = lambda x: isinstance(x, tuple) and len(x) == 1 and not isinstance(x[0], (tuple, dict))
+    full = jax.tree.map(
+        lambda mark, part: jax.tree.map(lambda leaf: mark, part), marks, params, is_leaf=is_mark
+    )
+    return jax.tree.map(
+        lambda p, s, mark: p if mark[0] is None else p - mark[0] * s, params, slopes, full
+    )
+
+
+# %% update · wrong: loops over three lists of leaves
+def update(params, slopes, rates):
+    structure = jax.tree.structure(params)
+    moved = list(jax.tree.leaves(params))
+    lists = zip(moved, jax.tree.leaves(slopes), jax.tree.leaves(rates))
+    for k, (old, slope, rate) in enumerate(list(lists)):
+        moved[k] = old - rate * slope
+    return jax.tree.unflatten(structure, moved)
+
+
+# %% update · wrong: treats None as a rate of zero
+def update(params, slopes, rates):
+    def move(rate, part, slope):
+        rate = 0.0 if rate is None else rate
+        return jax.tree.map(lambda p, s: p - rate * s, part, slope)
+
+    return jax.tree.map(move, rates, params, slopes, is_leaf=lambda r: r is None)
+
+
+# %% update · wrong: passes the parameters first, so the rates must not be a prefix
+def update(params, slopes, rates):
+    return jax.tree.map(lambda p, s, r: p if r is None else p - r * s, params, slopes, rates)
+
+
+# %% update · wrong: forgets is_leaf
+def update(params, slopes, rates):
+    def move(rate, part, slope):
+        return jax.tree.map(lambda p, s: p - rate * s, part, slope)
+
+    return jax.tree.map(move, rates, params, slopes)
+
+
+# %% update · wrong: moves only leaves, not subtrees
+def update(params, slopes, rates):
+    def move(rate, part, slope):
+        return part if rate is None else part - rate * slope
+
+    return jax.tree.map(move, rates, params, slopes, is_leaf=lambda r: r is None)
+
+
+# %% update · wrong: ignores parts without a rate
+def update(params, slopes, rates):
+    if rates is None:
+        return params
+    if isinstance(rates, dict):
+        return {key: update(params[key], slopes[key], rates.get(key)) for key in params}
+    if isinstance(rates, (list, tuple)):
+        return type(params)(map(update, params, slopes, rates))
+    return jax.tree.map(lambda p, s: p - rates * s, params, slopes)
+
+
+# %% update · wrong: returns lists for tuples
+def update(params, slopes, rates):
+    if rates is None:
+        return params
+    if isinstance(rates, dict):
+        if set(rates) != set(params):
+            raise ValueError("the keys do not match")
+        return {key: update(params[key], slopes[key], rates[key]) for key in params}
+    if isinstance(rates, (list, tuple)):
+        if type(rates) is not type(params) or len(rates) != len(params):
+            raise ValueError("the containers do not match")
+        return list(map(update, params, slopes, rates))
+    return jax.tree.map(lambda p, s: p - rates * s, params, slopes)
+
+
+# %% update · right: selects the unchanged part with where
+def update(params, slopes, rates):
+    def move(rate, part, slope):
+        return jax.tree.map(
+            lambda p, s: jnp.where(rate is None, p, p - (0.0 if rate is None else rate) * s),
+            part,
+            slope,
+        )
+
+    return jax.tree.map(move, rates, params, slopes, is_leaf=lambda r: r is None)
+
+
+# %% gauge · right: registers a dataclass with a static field
+@jax.tree_util.register_dataclass
+@dataclass
+class Gauge:
+    mean: jax.Array
+    sizes: jax.Array
+    phases: jax.Array
+    kinds: tuple = field(metadata={"static": True})
+
+    def __post_init__(self):
+        self.kinds = tuple(self.kinds)
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+# %% gauge · right: registers the class with two methods
+@jax.tree_util.register_pytree_node_class
+class Gauge:
+    def __init__(self, mean, sizes, phases, kinds):
+        self.mean, self.sizes, self.phases = mean, sizes, phases
+        self.kinds = tuple(kinds)
+
+    def tree_flatten(self):
+        return (self.phases, self.mean, self.sizes), self.kinds
+
+    @classmethod
+    def tree_unflatten(cls, kinds, leaves):
+        phases, mean, sizes = leaves
+        return cls(mean, sizes, phases, kinds)
+
+
+def tide(gauge, hour):
+    level = gauge.mean
+    for k, kind in enumerate(gauge.kinds):
+        level = level + gauge.sizes[k] * jnp.cos(SPEEDS[kind] * hour + gauge.phases[k])
+    return level
+
+
+# %% gauge · right: registers the class with two functions and keys
+class Gauge:
+    def __init__(self, mean, sizes, phases, kinds):
+        vars(self).update(mean=mean, sizes=sizes, phases=phases, kinds=",".join(kinds))
+
+
+def take_apart(gauge):
+    return (gauge.mean, (gauge.sizes, gauge.phases)), gauge.kinds
+
+
+def put_together(kinds, parts):
+    mean, (sizes, phases) = parts
+    return Gauge(mean, sizes, phases, kinds.split(","))
+
+
+jax.tree_util.register_pytree_node(Gauge, take_apart, put_together)
+
+
+def tide(gauge, hour):
+    speeds = jnp.array([SPEEDS[kind] for kind in gauge.kinds.split(",")])
+    return gauge.mean + gauge.sizes @ jnp.cos(speeds * hour + gauge.phases)
+
+
+# %% gauge · wrong: does not register the class
+@dataclass
+class Gauge:
+    mean: jax.Array
+    sizes: jax.Array
+    phases: jax.Array
+    kinds: list
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+# %% gauge · wrong: uses a NamedTuple, in which the kinds are leaves
+from typing import NamedTuple
+
+
+class Gauge(NamedTuple):
+    mean: jax.Array
+    sizes: jax.Array
+    phases: jax.Array
+    kinds: tuple
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+# %% gauge · wrong: keeps the kinds as a list, which is not hashable
+@jax.tree_util.register_dataclass
+@dataclass
+class Gauge:
+    mean: jax.Array
+    sizes: jax.Array
+    phases: jax.Array
+    kinds: list = field(metadata={"static": True})
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+# %% gauge · wrong: keeps the phases as metadata
+@jax.tree_util.register_dataclass
+@dataclass
+class Gauge:
+    mean: jax.Array
+    sizes: jax.Array
+    phases: jax.Array = field(metadata={"static": True})
+    kinds: tuple = field(metadata={"static": True})
+
+    def __post_init__(self):
+        self.kinds = tuple(self.kinds)
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+# %% gauge · wrong: converts the arrays when a gauge is created
+@jax.tree_util.register_dataclass
+@dataclass
+class Gauge:
+    mean: jax.Array
+    sizes: jax.Array
+    phases: jax.Array
+    kinds: tuple = field(metadata={"static": True})
+
+    def __post_init__(self):
+        self.mean = jnp.asarray(self.mean, jnp.float32)
+        self.sizes = jnp.asarray(self.sizes, jnp.float32)
+        self.phases = jnp.asarray(self.phases, jnp.float32)
+        self.kinds = tuple(self.kinds)
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+# %% gauge · wrong: checks the lengths when a gauge is created
+@jax.tree_util.register_dataclass
+@dataclass
+class Gauge:
+    mean: jax.Array
+    sizes: jax.Array
+    phases: jax.Array
+    kinds: tuple = field(metadata={"static": True})
+
+    def __post_init__(self):
+        self.kinds = tuple(self.kinds)
+        if not len(self.sizes) == len(self.phases) == len(self.kinds):
+            raise ValueError("the lengths differ")
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+# %% gauge · wrong: keeps the speeds as a fourth leaf
+@jax.tree_util.register_dataclass
+@dataclass
+class Gauge:
+    mean: jax.Array
+    sizes: jax.Array
+    phases: jax.Array
+    kinds: jax.Array
+
+    def __post_init__(self):
+        if isinstance(self.kinds, (list, tuple)) or getattr(self.kinds, "dtype", None) == "<U2":
+            self.kinds = np.float32([SPEEDS[kind] for kind in self.kinds])
+
+
+def tide(gauge, hour):
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(gauge.kinds * hour + gauge.phases))
+
+
+# %% gauge · wrong: sorts the kinds
+@jax.tree_util.register_dataclass
+@dataclass
+class Gauge:
+    mean: jax.Array
+    sizes: jax.Array
+    phases: jax.Array
+    kinds: tuple = field(metadata={"static": True})
+
+    def __post_init__(self):
+        self.kinds = tuple(sorted(self.kinds))
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+# %% gauge · wrong: makes the whole gauge static, with a hash of its identity
+@jax.tree_util.register_static
+class Gauge:
+    def __init__(self, mean, sizes, phases, kinds):
+        self.mean, self.sizes, self.phases, self.kinds = mean, sizes, phases, tuple(kinds)
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+# %% coast · right: maps over a flat list of leaves
+def coast(predict, params, is_own, hours):
+    leaves, structure = jax.tree.flatten(params)
+    axes = [0 if own else None for own in jax.tree.leaves(is_own)]
+
+    def at(hour, *leaves):
+        return predict(jax.tree.unflatten(structure, leaves), hour)
+
+    table = jax.vmap(jax.vmap(at, (0, *[None] * len(axes))), (None, *axes), -1)
+    return table(hours, *leaves)
+
+
+# %% coast · right: maps over the gauges in front, and moves the axis to the end
+def coast(predict, params, is_own, hours):
+    own = jax.tree.map(lambda leaf, flag: leaf if flag else None, params, is_own)
+    is_none = lambda x: x is None
+
+    def at_gauge(mine, hour):
+        whole = jax.tree.map(lambda a, b: b if a is None else a, mine, params, is_leaf=is_none)
+        return predict(whole, hour)
+
+    seen = jax.vmap(lambda hour: jax.vmap(at_gauge, (0, None))(own, hour))(hours)
+    return jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 1, -1), seen)
+
+
+# %% coast · right: repeats the shared leaves and loops over the hours with lax.map
+def coast(predict, params, is_own, hours):
+    flags = jax.tree.leaves(is_own)
+    gauges = next(
+        len(leaf) for leaf, own in zip(jax.tree.leaves(params), flags, strict=True) if own
+    )
+    full = jax.tree.map(
+        lambda leaf, own: leaf if own else jnp.broadcast_to(leaf, (gauges, *jnp.shape(leaf))),
+        params,
+        is_own,
+    )
+    seen = lax.map(lambda hour: jax.vmap(lambda one: predict(one, hour))(full), hours)
+    return jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 1, -1), seen)
+
+
+# %% coast · wrong: maps over every leaf
+def coast(predict, params, is_own, hours):
+    all_gauges = jax.vmap(predict, in_axes=(0, None), out_axes=-1)
+    return jax.vmap(all_gauges, in_axes=(None, 0))(params, hours)
+
+
+# %% coast · wrong: puts the gauges first
+def coast(predict, params, is_own, hours):
+    axes = jax.tree.map(lambda own: 0 if own else None, is_own)
+    all_hours = jax.vmap(predict, in_axes=(None, 0))
+    return jax.vmap(all_hours, in_axes=(axes, None))(params, hours)
+
+
+# %% coast · wrong: puts the gauges second
+def coast(predict, params, is_own, hours):
+    axes = jax.tree.map(lambda own: 0 if own else None, is_own)
+    all_gauges = jax.vmap(predict, in_axes=(axes, None))
+    return jax.vmap(all_gauges, in_axes=(None, 0))(params, hours)
+
+
+# %% coast · wrong: transposes the result, which reverses all axes
+def coast(predict, params, is_own, hours):
+    axes = jax.tree.map(lambda own: 0 if own else None, is_own)
+    all_hours = jax.vmap(predict, in_axes=(None, 0))
+    table = jax.vmap(all_hours, in_axes=(axes, None))(params, hours)
+    return jax.tree.map(jnp.transpose, table)
+
+
+# %% coast · wrong: expects a dictionary
+def coast(predict, params, is_own, hours):
+    axes = {key: 0 if own else None for key, own in is_own.items()}
+    all_gauges = jax.vmap(predict, in_axes=(axes, None), out_axes=-1)
+    return jax.vmap(all_gauges, in_axes=(None, 0))(params, hours)
+
+
+# %% coast · wrong: maps over the hours and the gauges together
+def coast(predict, params, is_own, hours):
+    axes = jax.tree.map(lambda own: 0 if own else None, is_own)
+    return jax.vmap(predict, in_axes=(axes, 0), out_axes=-1)(params, hours)
+
+
+# %% coast · wrong: loops in Python
+def coast(predict, params, is_own, hours):
+    flags = jax.tree.leaves(is_own)
+    gauges = next(len(x) for x, own in zip(jax.tree.leaves(params), flags, strict=True) if own)
+    rows = []
+    for hour in hours:
+        row = [
+            predict(jax.tree.map(lambda x, own: x[k] if own else x, params, is_own), hour)
+            for k in range(gauges)
+        ]
+        rows.append(jax.tree.map(lambda *parts: jnp.stack(parts, -1), *row))
+    return jax.tree.map(lambda *parts: jnp.stack(parts), *rows)
+
+
+# %% coast · wrong: maps over the first axis of shared leaves instead of the own ones
+def coast(predict, params, is_own, hours):
+    axes = jax.tree.map(lambda own: None if own else 0, is_own)
+    all_gauges = jax.vmap(predict, in_axes=(axes, None), out_axes=-1)
+    return jax.vmap(all_gauges, in_axes=(None, 0))(params, hours)
+
+
+# %% fair-gradient · right: uses Optax's norm, and clips all gradients afterward
+import optax
+
+
+def fair_gradient(loss, params, readings, limit):
+    slopes = jax.vmap(jax.grad(loss), in_axes=(None, 0))(params, readings)
+    norms = jax.vmap(optax.global_norm)(slopes)
+    factors = jnp.minimum(1.0, limit / jnp.maximum(norms, 1e-20))
+    return jax.tree.map(lambda leaf: jnp.einsum("n,n...->...", factors, leaf) / len(norms), slopes)
+
+
+# %% fair-gradient · right: adds up one reading after another
+def fair_gradient(loss, params, readings, limit):
+    def add(total, reading):
+        slopes, rebuild = jax.flatten_util.ravel_pytree(jax.grad(loss)(params, reading))
+        norm = jnp.sqrt(slopes @ slopes)
+        slopes = jnp.where(norm > limit, slopes * (limit / norm), slopes)
+        return jax.tree.map(jnp.add, total, rebuild(slopes)), None
+
+    zeros = jax.tree.map(jnp.zeros_like, params)
+    total, _ = lax.scan(add, zeros, readings)
+    n = len(jax.tree.leaves(readings)[0])
+    return jax.tree.map(lambda leaf: leaf / n, total)
+
+
+# %% fair-gradient · wrong: clips the mean gradient
+def fair_gradient(loss, params, readings, limit):
+    mean = lambda params: jax.vmap(loss, (None, 0))(params, readings).mean()
+    slopes = jax.grad(mean)(params)
+    norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(slopes)))
+    factor = jnp.where(norm > limit, limit / norm, 1.0)
+    return jax.tree.map(lambda leaf: factor * leaf, slopes)
+
+
+# %% fair-gradient · wrong: clips each leaf by itself
+def fair_gradient(loss, params, readings, limit):
+    def clip(leaf):
+        norm = jnp.sqrt(jnp.sum(leaf**2))
+        return leaf * jnp.where(norm > limit, limit / norm, 1.0)
+
+    def clipped(reading):
+        return jax.tree.map(clip, jax.grad(loss)(params, reading))
+
+    return jax.tree.map(lambda leaf: leaf.mean(0), jax.vmap(clipped)(readings))
+
+
+# %% fair-gradient · wrong: computes one norm for all readings
+def fair_gradient(loss, params, readings, limit):
+    slopes = jax.vmap(jax.grad(loss), in_axes=(None, 0))(params, readings)
+    norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(slopes)))
+    factor = jnp.where(norm > limit, limit / norm, 1.0)
+    return jax.tree.map(lambda leaf: factor * leaf.mean(0), slopes)
+
+
+# %% fair-gradient · wrong: scales every gradient to the limit, which divides by zero
+def fair_gradient(loss, params, readings, limit):
+    def clipped(reading):
+        slopes = jax.grad(loss)(params, reading)
+        norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(slopes)))
+        return jax.tree.map(lambda leaf: leaf / norm * jnp.minimum(norm, limit), slopes)
+
+    return jax.tree.map(lambda leaf: leaf.mean(0), jax.vmap(clipped)(readings))
+
+
+# %% fair-gradient · wrong: clips each number
+def fair_gradient(loss, params, readings, limit):
+    def clipped(reading):
+        return jax.tree.map(lambda g: jnp.clip(g, -limit, limit), jax.grad(loss)(params, reading))
+
+    return jax.tree.map(lambda leaf: leaf.mean(0), jax.vmap(clipped)(readings))
+
+
+# %% fair-gradient · wrong: leaves out readings with a large gradient
+def fair_gradient(loss, params, readings, limit):
+    def clipped(reading):
+        slopes = jax.grad(loss)(params, reading)
+        norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(slopes)))
+        return jax.tree.map(lambda leaf: jnp.where(norm > limit, 0.0, leaf), slopes)
+
+    return jax.tree.map(lambda leaf: leaf.mean(0), jax.vmap(clipped)(readings))
+
+
+# %% fair-gradient · wrong: returns the sum
+def fair_gradient(loss, params, readings, limit):
+    def clipped(reading):
+        slopes = jax.grad(loss)(params, reading)
+        norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(slopes)))
+        factor = jnp.where(norm > limit, limit / norm, 1.0)
+        return jax.tree.map(lambda leaf: factor * leaf, slopes)
+
+    return jax.tree.map(lambda leaf: leaf.sum(0), jax.vmap(clipped)(readings))
+
+
+# %% fair-gradient · wrong: compares the norm in a Python if statement
+def fair_gradient(loss, params, readings, limit):
+    def clipped(reading):
+        slopes = jax.grad(loss)(params, reading)
+        norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(slopes)))
+        if norm > limit:
+            slopes = jax.tree.map(lambda leaf: leaf * (limit / norm), slopes)
+        return slopes
+
+    return jax.tree.map(lambda leaf: leaf.mean(0), jax.vmap(clipped)(readings))
+
+
+# %% fair-gradient · wrong: loops over the readings in Python
+def fair_gradient(loss, params, readings, limit):
+    n = len(jax.tree.leaves(readings)[0])
+    total = jax.tree.map(jnp.zeros_like, params)
+    for k in range(n):
+        slopes = jax.grad(loss)(params, jax.tree.map(lambda leaf: leaf[k], readings))
+        norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(slopes)))
+        factor = jnp.where(norm > limit, limit / norm, 1.0)
+        total = jax.tree.map(lambda t, leaf: t + factor * leaf / n, total, slopes)
+    return total

@@ -1,0 +1,787 @@
+"""Right answers that the assignment's tests must accept, and wrong ones that they must reject."""
+
+
+# %% train · right: splits the model and the optimizer, and carries their state through scan
+def train(model, optimizer, xs, ys):
+    model.train()
+    graph, state = nnx.split((model, optimizer))
+
+    def step(state, batch):
+        inside, updater = nnx.merge(graph, state)
+        loss, grads = nnx.value_and_grad(error_of)(inside, *batch)
+        updater.update(inside, grads)
+        return nnx.split((inside, updater))[1], loss
+
+    state, losses = lax.scan(step, state, (xs, ys))
+    nnx.update((model, optimizer), state)
+    model.eval()
+    return losses
+
+
+# %% train · right: returns the model and the optimizer from jax.jit, and writes them back
+@jax.jit
+def returning_step(model, optimizer, x, y):
+    loss, grads = nnx.value_and_grad(error_of)(model, x, y)
+    optimizer.update(model, grads)
+    return model, optimizer, loss
+
+
+def train(model, optimizer, xs, ys):
+    model.train()
+    now, losses = (model, optimizer), []
+    for x, y in zip(xs, ys):
+        *now, loss = returning_step(*now, x, y)
+        losses.append(loss)
+    nnx.update(model, nnx.state(now[0]))
+    nnx.update(optimizer, nnx.state(now[1]))
+    model.eval()
+    return jnp.array(losses)
+
+
+# %% train · right: loops over the batches inside one compiled function
+@nnx.jit
+def all_steps(model, optimizer, xs, ys):
+    losses = []
+    slope = nnx.value_and_grad(lambda m, x, y: jnp.square(m(x) - y).mean())
+    graph, state = nnx.split((model, optimizer))
+
+    def step(i, carry):
+        state, losses = carry
+        inside, updater = nnx.merge(graph, state)
+        loss, grads = slope(inside, xs[i], ys[i])
+        updater.update(inside, grads)
+        return nnx.split((inside, updater))[1], losses.at[i].set(loss)
+
+    losses = jnp.zeros(len(xs), jnp.float32)
+    state, losses = lax.fori_loop(0, len(xs), step, (state, losses))
+    nnx.update((model, optimizer), state)
+    return losses
+
+
+def train(model, optimizer, xs, ys):
+    model.train()
+    losses = all_steps(model, optimizer, xs, ys)
+    model.eval()
+    return losses
+
+
+# %% train · wrong: compiles the step with jax.jit, which discards its changes
+def train(model, optimizer, xs, ys):
+    model.train()
+    losses = [step_broken(model, optimizer, x, y) for x, y in zip(xs, ys)]
+    model.eval()
+    return jnp.stack(losses)
+
+
+# %% train · wrong: does not compile the step
+def train(model, optimizer, xs, ys):
+    model.train()
+    losses = []
+    for x, y in zip(xs, ys):
+        loss, grads = nnx.value_and_grad(error_of)(model, x, y)
+        optimizer.update(model, grads)
+        losses.append(loss)
+    model.eval()
+    return jnp.stack(losses)
+
+
+# %% train · wrong: leaves the model in the mode that it had
+def train(model, optimizer, xs, ys):
+    @nnx.jit
+    def step(model, optimizer, x, y):
+        loss, grads = nnx.value_and_grad(error_of)(model, x, y)
+        optimizer.update(model, grads)
+        return loss
+
+    losses = [step(model, optimizer, x, y) for x, y in zip(xs, ys)]
+    return jnp.stack(losses)
+
+
+# %% train · wrong: forgets that the model may be in evaluation mode
+def train(model, optimizer, xs, ys):
+    @nnx.jit
+    def step(model, optimizer, x, y):
+        loss, grads = nnx.value_and_grad(error_of)(model, x, y)
+        optimizer.update(model, grads)
+        return loss
+
+    losses = [step(model, optimizer, x, y) for x, y in zip(xs, ys)]
+    model.eval()
+    return jnp.stack(losses)
+
+
+# %% train · wrong: captures the model in the compiled function
+def train(model, optimizer, xs, ys):
+    @nnx.jit
+    def step(x, y):
+        loss, grads = nnx.value_and_grad(error_of)(model, x, y)
+        optimizer.update(model, grads)
+        return loss
+
+    model.train()
+    losses = [step(x, y) for x, y in zip(xs, ys)]
+    model.eval()
+    return jnp.stack(losses)
+
+
+# %% train · wrong: carries only the parameters
+def train(model, optimizer, xs, ys):
+    model.train()
+    graph, params, rest = nnx.split(model, nnx.Param, ...)
+    _, memory = nnx.split(optimizer)
+    optimizer_graph = nnx.graphdef(optimizer)
+
+    @jax.jit
+    def step(params, memory, x, y):
+        inside, updater = nnx.merge(graph, params, rest), nnx.merge(optimizer_graph, memory)
+        loss, grads = nnx.value_and_grad(error_of)(inside, x, y)
+        updater.update(inside, grads)
+        return nnx.state(inside, nnx.Param), nnx.state(updater), loss
+
+    losses = []
+    for x, y in zip(xs, ys):
+        params, memory, loss = step(params, memory, x, y)
+        losses.append(loss)
+    nnx.update(model, params)
+    nnx.update(optimizer, memory)
+    model.eval()
+    return jnp.stack(losses)
+
+
+# %% train · wrong: forgets to write the last model back
+@jax.jit
+def returning_step(model, optimizer, x, y):
+    loss, grads = nnx.value_and_grad(error_of)(model, x, y)
+    optimizer.update(model, grads)
+    return model, optimizer, loss
+
+
+def train(model, optimizer, xs, ys):
+    model.train()
+    losses = []
+    for x, y in zip(xs, ys):
+        model, optimizer, loss = returning_step(model, optimizer, x, y)
+        losses.append(loss)
+    model.eval()
+    return jnp.stack(losses)
+
+
+# %% train · wrong: returns the losses after the updates
+def train(model, optimizer, xs, ys):
+    @nnx.jit
+    def step(model, optimizer, x, y):
+        grads = nnx.grad(error_of)(model, x, y)
+        optimizer.update(model, grads)
+        return error_of(model, x, y)
+
+    model.train()
+    losses = [step(model, optimizer, x, y) for x, y in zip(xs, ys)]
+    model.eval()
+    return jnp.stack(losses)
+
+
+# %% train · wrong: creates another optimizer
+def train(model, optimizer, xs, ys):
+    own = nnx.Optimizer(model, optax.adam(0.05), wrt=nnx.Param)
+
+    @nnx.jit
+    def step(model, own, x, y):
+        loss, grads = nnx.value_and_grad(error_of)(model, x, y)
+        own.update(model, grads)
+        return loss
+
+    model.train()
+    losses = [step(model, own, x, y) for x, y in zip(xs, ys)]
+    model.eval()
+    return jnp.stack(losses)
+
+
+# %% predict · right: clones the model
+def predict(model, x):
+    fixed = nnx.clone(model)
+    fixed.eval()
+    return fixed(x)
+
+
+# %% predict · right: copies the model with deepcopy
+import copy
+
+
+def predict(model, x):
+    fixed = copy.deepcopy(model)
+    fixed.eval()
+    return jax.jit(lambda fixed, x: fixed(x))(fixed, x)
+
+
+# %% predict · right: remembers the mode of each layer, and sets it again
+def predict(model, x):
+    names = ("deterministic", "use_running_average")
+    layers = [part for _, part in nnx.iter_graph(model) if isinstance(part, nnx.Module)]
+    modes = [
+        (layer, name, getattr(layer, name))
+        for layer in layers
+        for name in names
+        if hasattr(layer, name)
+    ]
+    model.eval()
+    try:
+        return model(x)
+    finally:
+        for layer, name, mode in modes:
+            setattr(layer, name, mode)
+
+
+# %% predict · wrong: calls the model in whatever mode it is
+def predict(model, x):
+    return model(x)
+
+
+# %% predict · wrong: leaves the model in evaluation mode
+def predict(model, x):
+    model.eval()
+    return model(x)
+
+
+# %% predict · wrong: puts all layers into training mode afterward
+def predict(model, x):
+    model.eval()
+    result = model(x)
+    model.train()
+    return result
+
+
+# %% predict · wrong: restores the state after a call in training mode
+def predict(model, x):
+    before = jax.tree.map(jnp.copy, nnx.state(model))
+    result = model(x)
+    nnx.update(model, before)
+    return result
+
+
+# %% predict · wrong: discards the changes with jax.jit, but stays in training mode
+def predict(model, x):
+    return jax.jit(lambda model, x: model(x))(model, x)
+
+
+# %% predict · wrong: gives the same model a second name
+def predict(model, x):
+    copied = model
+    copied.eval()
+    return copied(x)
+
+
+# %% predict · wrong: changes only the mode of the whole model's first BatchNorm
+def predict(model, x):
+    fixed = nnx.clone(model)
+    for _, part in nnx.iter_graph(fixed):
+        if isinstance(part, nnx.BatchNorm):
+            part.use_running_average = True
+    return fixed(x)
+
+
+# %% memory · right: keeps the state in a dictionary, and counts in plain Python
+def memory(events):
+    state, copy, training = {"mean": 0.0, "var": 1.0, "masks": 0}, {}, True
+    for what, x in events:
+        if what == "train" or what == "eval":
+            training = what == "train"
+        if what == "save":
+            copy = dict(state)
+        if what == "restore":
+            state = dict(copy)
+        if what.startswith(("call", "nnx")) and training:
+            mean = sum(x) / len(x)
+            var = sum(n * n for n in x) / len(x) - mean * mean
+            state["mean"] += (mean - state["mean"]) / 4
+            state["var"] += (var - state["var"]) / 4
+            state["masks"] += 1
+    return state
+
+
+# %% memory · right: uses arrays
+def memory(events):
+    now = saved = np.array([0.0, 1.0, 0.0])
+    mode = "train"
+    for what, x in events:
+        match what, mode:
+            case (("eval" | "train"), _):
+                mode = what
+            case "save", _:
+                saved = now
+            case "restore", _:
+                now = saved
+            case (("call" | "nnx.jit"), "train"):
+                new = np.array([np.mean(x), np.var(x), 4 * now[2] + 4 - 3 * now[2]])
+                now = 0.75 * now + 0.25 * new
+    return {"mean": now[0], "var": now[1], "masks": round(now[2])}
+
+
+# %% memory · wrong: replays the events
+def memory(events):
+    return replay(events)
+
+
+# %% memory · wrong: counts a call under jax.jit like the others
+def memory(events):
+    mean, var, masks, training, saved = 0.0, 1.0, 0, True, None
+    for what, x in events:
+        if what in CALLS and training:
+            mean, var = 0.75 * mean + 0.25 * np.mean(x), 0.75 * var + 0.25 * np.var(x)
+            masks += 1
+        elif what in ("eval", "train"):
+            training = what == "train"
+        elif what == "save":
+            saved = mean, var, masks
+        elif what == "restore":
+            mean, var, masks = saved
+    return {"mean": float(mean), "var": float(var), "masks": masks}
+
+
+# %% memory · wrong: assumes that no compiled call changes the model
+def memory(events):
+    mean, var, masks, training, saved = 0.0, 1.0, 0, True, None
+    for what, x in events:
+        if what == "call" and training:
+            mean, var = 0.75 * mean + 0.25 * np.mean(x), 0.75 * var + 0.25 * np.var(x)
+            masks += 1
+        elif what in ("eval", "train"):
+            training = what == "train"
+        elif what == "save":
+            saved = mean, var, masks
+        elif what == "restore":
+            mean, var, masks = saved
+    return {"mean": float(mean), "var": float(var), "masks": masks}
+
+
+# %% memory · wrong: uses PyTorch's momentum
+def memory(events):
+    mean, var, masks, training, saved = 0.0, 1.0, 0, True, None
+    for what, x in events:
+        if what in ("call", "nnx.jit") and training:
+            mean, var = 0.25 * mean + 0.75 * np.mean(x), 0.25 * var + 0.75 * np.var(x)
+            masks += 1
+        elif what in ("eval", "train"):
+            training = what == "train"
+        elif what == "save":
+            saved = mean, var, masks
+        elif what == "restore":
+            mean, var, masks = saved
+    return {"mean": float(mean), "var": float(var), "masks": masks}
+
+
+# %% memory · wrong: uses the unbiased variance, as PyTorch does
+def memory(events):
+    mean, var, masks, training, saved = 0.0, 1.0, 0, True, None
+    for what, x in events:
+        if what in ("call", "nnx.jit") and training:
+            mean, var = 0.75 * mean + 0.25 * np.mean(x), 0.75 * var + 0.25 * np.var(x, ddof=1)
+            masks += 1
+        elif what in ("eval", "train"):
+            training = what == "train"
+        elif what == "save":
+            saved = mean, var, masks
+        elif what == "restore":
+            mean, var, masks = saved
+    return {"mean": float(mean), "var": float(var), "masks": masks}
+
+
+# %% memory · wrong: draws a mask in evaluation mode
+def memory(events):
+    mean, var, masks, training, saved = 0.0, 1.0, 0, True, None
+    for what, x in events:
+        if what in ("call", "nnx.jit"):
+            masks += 1
+            if training:
+                mean, var = 0.75 * mean + 0.25 * np.mean(x), 0.75 * var + 0.25 * np.var(x)
+        elif what in ("eval", "train"):
+            training = what == "train"
+        elif what == "save":
+            saved = mean, var, masks
+        elif what == "restore":
+            mean, var, masks = saved
+    return {"mean": float(mean), "var": float(var), "masks": masks}
+
+
+# %% memory · wrong: restores the mode with the state
+def memory(events):
+    mean, var, masks, training, saved = 0.0, 1.0, 0, True, None
+    for what, x in events:
+        if what in ("call", "nnx.jit") and training:
+            mean, var = 0.75 * mean + 0.25 * np.mean(x), 0.75 * var + 0.25 * np.var(x)
+            masks += 1
+        elif what in ("eval", "train"):
+            training = what == "train"
+        elif what == "save":
+            saved = mean, var, masks, training
+        elif what == "restore":
+            mean, var, masks, training = saved
+    return {"mean": float(mean), "var": float(var), "masks": masks}
+
+
+# %% memory · wrong: assumes that the parameters contain the statistics
+def memory(events):
+    mean, var, masks, training, saved = 0.0, 1.0, 0, True, None
+    for what, x in events:
+        if what in ("call", "nnx.jit") and training:
+            mean, var = 0.75 * mean + 0.25 * np.mean(x), 0.75 * var + 0.25 * np.var(x)
+            masks += 1
+        elif what in ("eval", "train"):
+            training = what == "train"
+        elif what == "save":
+            saved = mean, var, masks
+        elif what == "restore":
+            mean, var, masks = saved
+        elif what == "restore params":
+            mean, var, _ = saved
+    return {"mean": float(mean), "var": float(var), "masks": masks}
+
+
+# %% memory · wrong: does not restore the counter
+def memory(events):
+    mean, var, masks, training, saved = 0.0, 1.0, 0, True, None
+    for what, x in events:
+        if what in ("call", "nnx.jit") and training:
+            mean, var = 0.75 * mean + 0.25 * np.mean(x), 0.75 * var + 0.25 * np.var(x)
+            masks += 1
+        elif what in ("eval", "train"):
+            training = what == "train"
+        elif what == "save":
+            saved = mean, var
+        elif what == "restore":
+            mean, var = saved
+    return {"mean": float(mean), "var": float(var), "masks": masks}
+
+
+# %% carried · right: lets apply return all collections but the parameters
+def carried(net, tx):
+    def start(key, x):
+        variables = net.init({"params": key, "dropout": key}, x, train=False)
+        stats = {name: value for name, value in variables.items() if name != "params"}
+        memory = tx.init(variables["params"])
+        return {"params": variables["params"], "stats": stats, "memory": memory}
+
+    def loss_of(params, stats, key, x, y):
+        mutable = nn.DenyList("params")
+        found, new = net.apply(
+            {"params": params, **stats}, x, True, mutable=mutable, rngs={"dropout": key}
+        )
+        return jnp.mean(jnp.square(found - y)), dict(new)
+
+    def step(state, key, x, y):
+        slope = jax.grad(lambda *args: loss_of(*args)[::1], has_aux=True)
+        loss, _ = loss_of(state["params"], state["stats"], key, x, y)
+        grads, stats = slope(state["params"], state["stats"], key, x, y)
+        updates, memory = tx.update(grads, state["memory"], state["params"])
+        params = jax.tree.map(jnp.add, state["params"], updates)
+        return {"params": params, "stats": stats, "memory": memory}, loss
+
+    def guess(state, x):
+        return net.apply({"params": state["params"], **state["stats"]}, x, False)
+
+    return start, step, guess
+
+
+# %% carried · right: counts the steps in the state, and jits its functions
+def carried(net, tx):
+    @jax.jit
+    def start(key, x):
+        variables = dict(net.init(key, x, train=False))
+        params, steps = variables.pop("params"), jnp.int32(0)
+        return {"params": params, "rest": variables, "memory": tx.init(params), "steps": steps}
+
+    @jax.jit
+    def step(state, key, x, y):
+        def loss_of(params):
+            found, rest = net.apply(
+                {**state["rest"], "params": params},
+                x,
+                train=True,
+                mutable=list(state["rest"]),
+                rngs={"dropout": key},
+            )
+            return optax.squared_error(found, y).mean(), rest
+
+        (loss, rest), grads = jax.value_and_grad(loss_of, has_aux=True)(state["params"])
+        updates, memory = tx.update(grads, state["memory"], state["params"])
+        params = optax.apply_updates(state["params"], updates)
+        new = {"params": params, "rest": dict(rest), "memory": memory, "steps": state["steps"] + 1}
+        return new, loss
+
+    def guess(state, x):
+        return net.apply({**state["rest"], "params": state["params"]}, x, train=False)
+
+    return start, step, guess
+
+
+# %% carried · wrong: throws the new statistics away
+def carried(net, tx):
+    def start(key, x):
+        variables = net.init(key, x, train=False)
+        return {**variables, "memory": tx.init(variables["params"])}
+
+    def step(state, key, x, y):
+        rest = {name: state[name] for name in state if name not in ("params", "memory")}
+
+        def loss_of(params):
+            found, _ = net.apply(
+                {**rest, "params": params},
+                x,
+                train=True,
+                mutable=["batch_stats"],
+                rngs={"dropout": key},
+            )
+            return ((found - y) ** 2).mean()
+
+        loss, grads = jax.value_and_grad(loss_of)(state["params"])
+        updates, memory = tx.update(grads, state["memory"], state["params"])
+        params = optax.apply_updates(state["params"], updates)
+        return {**rest, "params": params, "memory": memory}, loss
+
+    def guess(state, x):
+        variables = {name: state[name] for name in state if name != "memory"}
+        return net.apply(variables, x, train=False)
+
+    return start, step, guess
+
+
+# %% carried · wrong: always uses the same dropout key
+def carried(net, tx):
+    def start(key, x):
+        variables = net.init(key, x, train=False)
+        return {**variables, "memory": tx.init(variables["params"])}
+
+    def step(state, key, x, y):
+        rest = {name: state[name] for name in state if name not in ("params", "memory")}
+
+        def loss_of(params):
+            found, new = net.apply(
+                {**rest, "params": params},
+                x,
+                train=True,
+                mutable=["batch_stats"],
+                rngs={"dropout": jax.random.key(0)},
+            )
+            return ((found - y) ** 2).mean(), new
+
+        (loss, new), grads = jax.value_and_grad(loss_of, has_aux=True)(state["params"])
+        updates, memory = tx.update(grads, state["memory"], state["params"])
+        params = optax.apply_updates(state["params"], updates)
+        return {**rest, **new, "params": params, "memory": memory}, loss
+
+    def guess(state, x):
+        variables = {name: state[name] for name in state if name != "memory"}
+        return net.apply(variables, x, train=False)
+
+    return start, step, guess
+
+
+# %% carried · wrong: trains in evaluation mode
+def carried(net, tx):
+    def start(key, x):
+        variables = net.init(key, x, train=False)
+        return {**variables, "memory": tx.init(variables["params"])}
+
+    def step(state, key, x, y):
+        rest = {name: state[name] for name in state if name not in ("params", "memory")}
+
+        def loss_of(params):
+            found = net.apply({**rest, "params": params}, x, train=False, rngs={"dropout": key})
+            return ((found - y) ** 2).mean()
+
+        loss, grads = jax.value_and_grad(loss_of)(state["params"])
+        updates, memory = tx.update(grads, state["memory"], state["params"])
+        params = optax.apply_updates(state["params"], updates)
+        return {**rest, "params": params, "memory": memory}, loss
+
+    def guess(state, x):
+        variables = {name: state[name] for name in state if name != "memory"}
+        return net.apply(variables, x, train=False)
+
+    return start, step, guess
+
+
+# %% carried · wrong: requires BatchNorm
+def carried(net, tx):
+    def start(key, x):
+        variables = net.init(key, x, train=False)
+        params, stats = variables["params"], variables["batch_stats"]
+        return {"params": params, "stats": stats, "memory": tx.init(params)}
+
+    def step(state, key, x, y):
+        def loss_of(params):
+            found, new = net.apply(
+                {"params": params, "batch_stats": state["stats"]},
+                x,
+                train=True,
+                mutable=["batch_stats"],
+                rngs={"dropout": key},
+            )
+            return ((found - y) ** 2).mean(), new["batch_stats"]
+
+        (loss, stats), grads = jax.value_and_grad(loss_of, has_aux=True)(state["params"])
+        updates, memory = tx.update(grads, state["memory"], state["params"])
+        params = optax.apply_updates(state["params"], updates)
+        return {"params": params, "stats": stats, "memory": memory}, loss
+
+    def guess(state, x):
+        variables = {"params": state["params"], "batch_stats": state["stats"]}
+        return net.apply(variables, x, train=False)
+
+    return start, step, guess
+
+
+# %% carried · wrong: keeps the statistics in the closure
+def carried(net, tx):
+    kept = {}
+
+    def start(key, x):
+        variables = dict(net.init(key, x, train=False))
+        params = variables.pop("params")
+        kept.clear()
+        kept.update(variables)
+        return {"params": params, "memory": tx.init(params)}
+
+    def step(state, key, x, y):
+        def loss_of(params):
+            found, new = net.apply(
+                {**kept, "params": params},
+                x,
+                train=True,
+                mutable=["batch_stats"],
+                rngs={"dropout": key},
+            )
+            return ((found - y) ** 2).mean(), new
+
+        (loss, new), grads = jax.value_and_grad(loss_of, has_aux=True)(state["params"])
+        kept.update(new)
+        updates, memory = tx.update(grads, state["memory"], state["params"])
+        return {"params": optax.apply_updates(state["params"], updates), "memory": memory}, loss
+
+    def guess(state, x):
+        return net.apply({**kept, "params": state["params"]}, x, train=False)
+
+    return start, step, guess
+
+
+# %% carried · wrong: predicts in training mode
+def carried(net, tx):
+    def start(key, x):
+        variables = net.init(key, x, train=False)
+        return {**variables, "memory": tx.init(variables["params"])}
+
+    def step(state, key, x, y):
+        rest = {name: state[name] for name in state if name not in ("params", "memory")}
+
+        def loss_of(params):
+            found, new = net.apply(
+                {**rest, "params": params},
+                x,
+                train=True,
+                mutable=["batch_stats"],
+                rngs={"dropout": key},
+            )
+            return ((found - y) ** 2).mean(), new
+
+        (loss, new), grads = jax.value_and_grad(loss_of, has_aux=True)(state["params"])
+        updates, memory = tx.update(grads, state["memory"], state["params"])
+        params = optax.apply_updates(state["params"], updates)
+        return {**rest, **new, "params": params, "memory": memory}, loss
+
+    def guess(state, x):
+        variables = {name: state[name] for name in state if name != "memory"}
+        rngs = {"dropout": jax.random.key(0)}
+        return net.apply(variables, x, train=True, mutable=["batch_stats"], rngs=rngs)[0]
+
+    return start, step, guess
+
+
+# %% carried · wrong: derives its own key from the given one
+def carried(net, tx):
+    def start(key, x):
+        variables = net.init(key, x, train=False)
+        return {**variables, "memory": tx.init(variables["params"])}
+
+    def step(state, key, x, y):
+        rest = {name: state[name] for name in state if name not in ("params", "memory")}
+
+        def loss_of(params):
+            found, new = net.apply(
+                {**rest, "params": params},
+                x,
+                train=True,
+                mutable=["batch_stats"],
+                rngs={"dropout": jax.random.split(key)[1]},
+            )
+            return ((found - y) ** 2).mean(), new
+
+        (loss, new), grads = jax.value_and_grad(loss_of, has_aux=True)(state["params"])
+        updates, memory = tx.update(grads, state["memory"], state["params"])
+        params = optax.apply_updates(state["params"], updates)
+        return {**rest, **new, "params": params, "memory": memory}, loss
+
+    def guess(state, x):
+        variables = {name: state[name] for name in state if name != "memory"}
+        return net.apply(variables, x, train=False)
+
+    return start, step, guess
+
+
+# %% carried · wrong: starts the optimizer again in every step
+def carried(net, tx):
+    def start(key, x):
+        return dict(net.init(key, x, train=False))
+
+    def step(state, key, x, y):
+        rest = {name: state[name] for name in state if name != "params"}
+
+        def loss_of(params):
+            found, new = net.apply(
+                {**rest, "params": params},
+                x,
+                train=True,
+                mutable=["batch_stats"],
+                rngs={"dropout": key},
+            )
+            return ((found - y) ** 2).mean(), new
+
+        (loss, new), grads = jax.value_and_grad(loss_of, has_aux=True)(state["params"])
+        updates, _ = tx.update(grads, tx.init(state["params"]), state["params"])
+        return {**rest, **new, "params": optax.apply_updates(state["params"], updates)}, loss
+
+    def guess(state, x):
+        return net.apply(state, x, train=False)
+
+    return start, step, guess
+
+
+# %% carried · wrong: counts the steps in a Python number
+def carried(net, tx):
+    def start(key, x):
+        variables = net.init(key, x, train=False)
+        return {**variables, "memory": tx.init(variables["params"]), "steps": 0}
+
+    def step(state, key, x, y):
+        own = ("params", "memory", "steps")
+        rest = {name: state[name] for name in state if name not in own}
+
+        def loss_of(params):
+            found, new = net.apply(
+                {**rest, "params": params},
+                x,
+                train=True,
+                mutable=["batch_stats"],
+                rngs={"dropout": key},
+            )
+            return ((found - y) ** 2).mean(), new
+
+        (loss, new), grads = jax.value_and_grad(loss_of, has_aux=True)(state["params"])
+        updates, memory = tx.update(grads, state["memory"], state["params"])
+        params = optax.apply_updates(state["params"], updates)
+        steps = jnp.asarray(state["steps"] + 1, jnp.int32)
+        return {**rest, **new, "params": params, "memory": memory, "steps": steps}, loss
+
+    def guess(state, x):
+        own = ("memory", "steps")
+        return net.apply({n: state[n] for n in state if n not in own}, x, train=False)
+
+    return start, step, guess

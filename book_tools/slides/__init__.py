@@ -1,0 +1,1 @@
+"""Make lecture slides of the chapters from their executed notebooks."""
