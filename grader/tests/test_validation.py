@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from jaxbits_grader.authoring.assignment_source import ANSWERS_FILE, SOURCE_FILE, SourceError
 from jaxbits_grader.authoring.validation import Attempt, validate
+from jaxbits_grader.cli import main
 from test_assignment_source import VALID_SOURCE
 
 RIGHT_ANSWER = """# %% load · right: a loop
@@ -25,13 +26,22 @@ def validate_source(
     folder: Path,
     answers: str = RIGHT_ANSWER + WRONG_ANSWERS,
     text: str = VALID_SOURCE,
-    **options: float,
+    **options: float | Path,
 ) -> list[Attempt]:
-    assignment = folder / "ships"
+    return validate(write_assignment(folder, "ships", answers, text), **options)  # type: ignore[arg-type]
+
+
+def write_assignment(
+    folder: Path,
+    name: str,
+    answers: str = RIGHT_ANSWER + WRONG_ANSWERS,
+    text: str = VALID_SOURCE,
+) -> Path:
+    assignment = folder / name
     assignment.mkdir()
     (assignment / SOURCE_FILE).write_text(text)
     (assignment / ANSWERS_FILE).write_text(answers)
-    return validate(assignment, **options)  # type: ignore[arg-type]
+    return assignment
 
 
 def problems(attempts: list[Attempt]) -> list[tuple[str, str]]:
@@ -151,3 +161,29 @@ def test_validate_rejects_missing_source_or_answers(tmp_path: Path) -> None:
     (tmp_path / SOURCE_FILE).write_text(VALID_SOURCE)
     with pytest.raises(SourceError, match=r"no answers\.py"):
         validate(tmp_path)
+
+
+def test_validate_keeps_compiled_programs_in_cache(tmp_path: Path) -> None:
+    cache = tmp_path / "compiled"
+    text = VALID_SOURCE.replace("total = sum(holds)", "total = jnp.array(holds).sum()")
+    text = text.replace("HOLDS = [3, 4]", "import jax.numpy as jnp\n\nHOLDS = [3, 4]")
+    assert problems(validate_source(tmp_path, text=text, cache=cache)) == []
+    assert any(path.name.startswith("jit_") for path in cache.iterdir())
+
+
+def test_prove_reports_assignments_in_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_assignment(tmp_path, "barges")
+    write_assignment(tmp_path, "ships", text=SOURCE_WITHOUT_CHECKS)
+    assert main(["prove", str(tmp_path), "--quiet", "-j", "2"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == ["barges:", "  6 answers tried, 0 problems", "ships:"]
+    assert [line[:3] for line in lines[3:-1:2]] == ["  ✗"] * 4
+    assert lines[-1] == "  6 answers tried, 4 problems"
+
+
+def test_prove_rejects_zero_workers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_assignment(tmp_path, "ships")
+    assert main(["prove", str(tmp_path), "-j", "0"]) != 0
+    assert "-j must be at least 1, got 0" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Keep the tests in a file on one worker, and start with the files that take longest.
+"""Keep the tests in most files on one worker, and start with the files that take longest.
 
 The tests in a file share fixtures, and the cells of a notebook share a kernel. If a long file
 started last, one worker would be busy while the others have nothing to do.
@@ -7,8 +7,13 @@ started last, one worker would be busy while the others have nothing to do.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).resolve().parents[2]
 # The files that take more than half a minute according to `pytest --durations=0`, slowest first.
@@ -24,6 +29,8 @@ SLOW_FILES = [
     "grader/tests/test_crash_recovery.py",
     "grader/tests/test_sandbox.py",
 ]
+# The files whose tests share nothing, take minutes, and may therefore run on different workers.
+SPLIT_FILES = {ROOT / "grader/tests/test_assignments.py"}
 _RANKS = {ROOT / name: rank for rank, name in enumerate(SLOW_FILES)}
 
 
@@ -38,6 +45,24 @@ def pytest_configure(config: pytest.Config) -> None:
     if getattr(config.option, "dist", "no") == "load":  # The default with `-n`.
         config.option.dist = "loadfile"
         config.option.loadscopereorder = False
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
+    """Return a scheduler that also distributes the tests in SPLIT_FILES.
+
+    The hook is from pytest-xdist: https://pytest-xdist.readthedocs.io/en/stable/distribution.html.
+    """
+    if config.option.dist != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            scope = super()._split_scope(nodeid)
+            return nodeid if config.rootpath / scope in SPLIT_FILES else scope
+
+    return Scheduling(config, log)
 
 
 @pytest.hookimpl(trylast=True)

@@ -86,3 +86,22 @@ def test_global_state_guard_fails_test_that_leaves_change(tmp_path: Path) -> Non
     assert "without restoring them: {'$HOME': " in report
     assert "the test changed the working folder" in report
     assert "6 passed, 4 errors" in report
+
+
+def test_slow_first_distributes_tests_of_split_files(tmp_path: Path) -> None:
+    tests = "import pytest\n@pytest.mark.parametrize('n', range(8))\ndef test_it(n): ...\n"
+    (tmp_path / "split_files.py").write_text(
+        "import pathlib\nfrom pytest_plugins import slow_first\n"
+        "slow_first.SPLIT_FILES = {pathlib.Path('test_split.py').resolve()}\n"
+    )
+    for name in ("test_split.py", "test_whole.py"):
+        (tmp_path / name).write_text(tests)
+    output = run_pytest(tmp_path, "slow_first", "-p", "split_files", "-n", "2", "-v")
+    workers = {
+        name: {line[:5] for line in output.splitlines() if "PASSED" in line and name in line}
+        for name in ("test_split.py", "test_whole.py")
+    }
+    assert {name: len(found - {"PASSE"}) for name, found in workers.items()} == {
+        "test_split.py": 2,
+        "test_whole.py": 1,
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -42,18 +43,33 @@ def _variant(options: argparse.Namespace) -> int:
 
 
 def _prove(options: argparse.Namespace) -> int:
+    from concurrent.futures import ThreadPoolExecutor
+    from tempfile import TemporaryDirectory
+
     from jaxbits_grader.authoring.validation import validate
 
+    if options.workers < 1:
+        raise ValueError(f"-j must be at least 1, got {options.workers}")
+    folders = _find(options.folder)
     has_problems = False
-    for folder in _find(options.folder):
-        attempts = validate(folder, seed=options.variant, python=options.python)
-        problems = sum(attempt.problem is not None for attempt in attempts)
-        has_problems |= bool(problems)
-        print(f"{folder.resolve().name}:")
-        for attempt in attempts:
-            if attempt.problem or not options.quiet:
-                print(f"  {attempt.line()}")
-        print(f"  {len(attempts)} answers tried, {problems} problems")
+    # Each assignment runs in a process of its own, for which its thread only waits.
+    with TemporaryDirectory() as cache, ThreadPoolExecutor(options.workers) as pool:
+        validate_folder = functools.partial(
+            validate, seed=options.variant, python=options.python, cache=Path(cache)
+        )
+        futures = [pool.submit(validate_folder, folder) for folder in folders]
+        try:
+            for folder, future in zip(folders, futures, strict=True):
+                attempts = future.result()
+                problems = sum(attempt.problem is not None for attempt in attempts)
+                has_problems |= bool(problems)
+                print(f"{folder.resolve().name}:")
+                for attempt in attempts:
+                    if attempt.problem or not options.quiet:
+                        print(f"  {attempt.line()}")
+                print(f"  {len(attempts)} answers tried, {problems} problems", flush=True)
+        finally:
+            pool.shutdown(cancel_futures=True)
     return int(has_problems)
 
 
@@ -171,6 +187,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("folder", type=Path, help=sources)
     command.add_argument("--variant", metavar="SEED", help="try a variant with different numbers")
     command.add_argument("--python", default=sys.executable, help="a different Python interpreter")
+    command.add_argument("-j", dest="workers", type=int, default=1, help="how many at a time")
     command.add_argument("--quiet", action="store_true", help="print only problems")
     command.set_defaults(run=_prove)
 

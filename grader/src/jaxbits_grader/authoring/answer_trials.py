@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -17,6 +18,13 @@ from jaxbits_grader.authoring.reference_answers import Answer
 from jaxbits_grader.notebook import nbgrader_metadata
 
 STUB = "the stub"  # Answers with this description are stubs.
+# Make JAX store every compiled program, however small. Most answers compile the same programs,
+# because they pass through the same tests. See
+# https://docs.jax.dev/en/latest/persistent_compilation_cache.html.
+_STORE_ALL_PROGRAMS = {
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+}
 Outcomes = dict[str, Any]
 
 
@@ -44,7 +52,11 @@ def _cells(assignment: Assignment) -> list[dict[str, Any]]:
 
 
 def try_answers(
-    assignment: Assignment, answers: list[Answer], python: str, timeout: float
+    assignment: Assignment,
+    answers: list[Answer],
+    python: str,
+    timeout: float,
+    cache: Path | None = None,
 ) -> list[Outcomes]:
     """Run an assignment's tests on its solution and on other answers.
 
@@ -53,6 +65,8 @@ def try_answers(
         answers: The answers to try after the solution.
         python: The Python interpreter to use, which must have jaxbits and IPython installed.
         timeout: The combined time limit for all answers, in seconds.
+        cache: A folder in which JAX keeps compiled programs. By default, they are kept only until
+            all answers have been tried.
 
     Returns:
         A list of dictionaries that map cell ids to outcomes: one for the solution, followed by one
@@ -76,6 +90,8 @@ def try_answers(
     }
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "outcomes.json"
+        cache_folder = str(cache or Path(scratch) / "compiled")
+        cache_settings = {"JAX_COMPILATION_CACHE_DIR": cache_folder, **_STORE_ALL_PROGRAMS}
         # With -P, modules next to the script cannot shadow installed ones.
         command = [python, "-P", answer_runner.__file__, str(path)]
         try:
@@ -86,6 +102,8 @@ def try_answers(
                 capture_output=True,
                 timeout=timeout,
                 cwd=scratch,
+                # Settings of the user's own take precedence.
+                env={**cache_settings, **os.environ},
             )
         except subprocess.TimeoutExpired as error:
             where = _last_answer(answers, error.stdout)

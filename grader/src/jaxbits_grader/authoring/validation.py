@@ -77,6 +77,7 @@ def validate(
     seed: int | str | None = None,
     python: str = sys.executable,
     timeout: float = TIMEOUT_SECONDS,
+    cache: Path | None = None,
 ) -> list[Attempt]:
     """Try an assignment's solution, its stubs, and its reference answers.
 
@@ -85,6 +86,7 @@ def validate(
         seed: The seed for the variant to try, or None to try the assignment as it is.
         python: The Python interpreter to use, which must have jaxbits and IPython installed.
         timeout: The combined time limit for all answers, in seconds.
+        cache: A folder for compiled programs, which several assignments can share.
 
     Returns:
         One attempt for each answer, and one for each given cell that fails. If the assignment is
@@ -110,7 +112,7 @@ def validate(
         Answer(task.id, False, STUB, stub_source(assignment.cell(task.id).source))
         for task in assignment.tasks
     ]
-    own, *outcomes = try_answers(assignment, [*stubs, *given], python, timeout)
+    own, *outcomes = try_answers(assignment, [*stubs, *given], python, timeout, cache)
     kinds = ["stub"] * len(stubs) + ["right" if answer.is_right else "wrong" for answer in given]
     answers = zip([*stubs, *given], kinds, outcomes, strict=True)
     return [*_judge_solutions(assignment, own), *(_judge(assignment, *one) for one in answers)]
