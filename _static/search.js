@@ -61,6 +61,12 @@
     return word.split("_").some((part) => part && others.some((other) => other.startsWith(part.slice(0, beginning.length))));
   }
 
+  /** The other name of a flag, which JAX's settings have with jax_ and its context managers without. */
+  function flag(word) {
+    if (!word.includes("_")) return [];
+    return [word.startsWith("jax_") ? word.slice(4) : `jax_${word}`];
+  }
+
   /** All records with a word of the query, best first, and the words that the book lacks. A record need not have every word. */
   async function rank(query) {
     const { pagefind, kinds, records, synonyms } = await load();
@@ -68,12 +74,13 @@
     const found = new Map();
     await Promise.all(typed.map(async (word, n) => {
       const others = synonyms.filter((group) => group.includes(word)).flat().filter((other) => other !== word);
-      for (const variant of [word, ...new Set(others)]) {
+      const flags = flag(word);
+      for (const variant of [word, ...flags, ...new Set(others)]) {
         const { results } = await pagefind.search(variant);
         if (!results.length || !(await isKnown(variant, results[0]))) continue;
         // A rare word says more. For a word in a heading Pagefind's score is many times that of one in the
         // text, and no single word may outweigh all others.
-        const most = Math.log(1 + records / results.length) * (variant === word ? 1 : SYNONYM);
+        const most = Math.log(1 + records / results.length) * (variant === word || flags.includes(variant) ? 1 : SYNONYM);
         const half = HALF * Math.log(1 + records / results.length);
         for (const result of results) {
           const record = found.get(result.id) || { result, scores: new Array(typed.length).fill(0) };
