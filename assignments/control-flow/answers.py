@@ -37,7 +37,7 @@ def day(level, rises):
     return {"level": last, "highest": jnp.maximum(start, levels.max()), "hours": hours}
 
 
-# %% day · wrong: selects the flow only after the power, so its gradient is NaN
+# %% day · wrong: masks the flow only after the power, so its gradient is NaN
 def day(level, rises):
     def hour(state, rise):
         level, highest, hours = state
@@ -95,7 +95,7 @@ def day(level, rises):
     return {"level": level, "highest": highest, "hours": hours}
 
 
-# %% day · wrong: leaves out the morning in the highest level
+# %% day · wrong: ignores the morning in the highest level
 def day(level, rises):
     def hour(level, rise):
         level = level + rise
@@ -108,7 +108,7 @@ def day(level, rises):
     return {"level": last, "highest": levels.max(), "hours": runs.sum(dtype=jnp.int32)}
 
 
-# %% day · wrong: starts the turbine before water runs over the weir
+# %% day · wrong: runs the turbine before water runs over the weir
 def day(level, rises):
     def hour(state, rise):
         level, highest, hours = state
@@ -243,7 +243,7 @@ def drain(level, target, most):
     return lax.fori_loop(0, most, hour, (jnp.float32(level), jnp.int32(0)))
 
 
-# %% drain · wrong: selects the level only after the root, so the gradient below the pipe is NaN
+# %% drain · wrong: masks the level only after the root, so the gradient below the pipe is NaN
 def drain(level, target, most):
     def hour(state, _):
         level, hours = state
@@ -255,7 +255,7 @@ def drain(level, target, most):
     return lax.scan(hour, start, length=LONGEST)[0]
 
 
-# %% drain · wrong: tries too few hours
+# %% drain · wrong: runs too few iterations
 def drain(level, target, most):
     def hour(state, _):
         level, hours = state
@@ -407,7 +407,7 @@ def model_runs(levels, group):
     }
 
 
-# %% model-runs · wrong: assumes that lax.map with batches skips the easy batches
+# %% model-runs · wrong: assumes that lax.map with batches skips batches without high levels
 def model_runs(levels, group):
     times = np.ceil(np.maximum(np.array(levels) - 28, 0) * 2).astype(int)
     rows, lakes = times.reshape(-1, group), len(levels)
@@ -463,7 +463,7 @@ def model_runs(levels, group):
     }
 
 
-# %% model-runs · wrong: treats a lake that is exactly at the alarm level as high
+# %% model-runs · wrong: counts a lake that is exactly at the alarm level
 def model_runs(levels, group):
     times = np.floor(np.maximum(np.array(levels) - 27.5, 0) * 2).astype(int)
     rows, lakes = times.reshape(-1, group), len(levels)
@@ -563,7 +563,7 @@ def longest(padded, count, alarm):
     return lax.scan(minute, jnp.int32(0), padded)[1].max()
 
 
-# %% siren · wrong: passes the alarm level on as it is
+# %% siren · wrong: passes the alarm level unchanged
 def prepare(levels, alarm):
     size = min(size for size in SIZES if size >= len(levels))
     padded = np.full(size, -1000, np.float32)
@@ -625,7 +625,7 @@ def longest(padded, count, alarm):
     return lax.scan(minute, jnp.int32(0), padded)[1].max()
 
 
-# %% siren · wrong: uses the next size for a packet that just fits
+# %% siren · wrong: uses the next larger size for a packet that fits exactly
 def prepare(levels, alarm):
     size = next((size for size in SIZES if size > len(levels)), 512)
     padded = np.full(size, -1000, np.float32)

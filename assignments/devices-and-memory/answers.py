@@ -1,7 +1,7 @@
 """Right answers that the assignment's tests must accept, and wrong ones that they must reject."""
 
 
-# %% listen · right: scans over segments that it fills up with frames that change nothing
+# %% listen · right: pads the last segment with frames that do not change the state
 def listen(hear, params, start, sound):
     n = len(jax.tree.leaves(sound)[0])
     length = int(n**0.5) + 1
@@ -20,7 +20,7 @@ def listen(hear, params, start, sound):
     return lax.scan(segment, start, (frames, jnp.asarray(is_real)))[0]
 
 
-# %% listen · right: divides the recording in two again and again
+# %% listen · right: splits the recording in half recursively
 def listen(hear, params, start, sound):
     @jax.checkpoint
     def step(params, state, frame):
@@ -42,7 +42,7 @@ def listen(hear, params, start, sound):
     return divide(params, start, sound, 2)
 
 
-# %% listen · wrong: is the plain loop
+# %% listen · wrong: uses the plain loop
 def listen(hear, params, start, sound):
     return listen_hungry(hear, params, start, sound)
 
@@ -87,7 +87,7 @@ def listen(hear, params, start, sound):
     return start
 
 
-# %% listen · wrong: leaves out the frames after the last whole segment
+# %% listen · wrong: omits the frames after the last whole segment
 def listen(hear, params, start, sound):
     step = jax.checkpoint(lambda state, frame: (hear(params, state, frame), None))
     segment = jax.checkpoint(lambda state, frames: lax.scan(step, state, frames))
@@ -98,7 +98,7 @@ def listen(hear, params, start, sound):
     return lax.scan(segment, start, parts)[0]
 
 
-# %% listen · wrong: fills the last segment with frames of zeros
+# %% listen · wrong: pads the last segment with frames of zeros
 def listen(hear, params, start, sound):
     step = jax.checkpoint(lambda state, frame: (hear(params, state, frame), None))
     segment = jax.checkpoint(lambda state, frames: lax.scan(step, state, frames))
@@ -129,7 +129,7 @@ def listen(hear, params, start, sound):
     return lax.scan(step, lax.scan(segment, start, parts)[0], sound[whole:])[0]
 
 
-# %% mean-gradient · right: repeats the last row, and gives the repetitions no weight
+# %% mean-gradient · right: repeats the last row, and gives the copies a weight of zero
 def mean_gradient(loss, params, rows, size):
     n = len(jax.tree.leaves(rows)[0])
     parts = -(-n // size)
@@ -147,7 +147,7 @@ def mean_gradient(loss, params, rows, size):
     return jax.tree.map(lambda t: t / n, total)
 
 
-# %% mean-gradient · right: computes one row at a time, whatever the size is
+# %% mean-gradient · right: computes one row at a time, and ignores the size
 def mean_gradient(loss, params, rows, size):
     n = len(jax.tree.leaves(rows)[0])
 
@@ -161,7 +161,7 @@ def mean_gradient(loss, params, rows, size):
     return value / n, jax.tree.map(lambda s: s / n, slopes)
 
 
-# %% mean-gradient · wrong: differentiates a loop, which adds the slopes of bfloat16 in bfloat16
+# %% mean-gradient · wrong: differentiates a loop, which adds bfloat16 gradients in bfloat16
 def mean_gradient(loss, params, rows, size):
     n = len(jax.tree.leaves(rows)[0])
     dtypes = jax.tree.map(lambda p: p.dtype, params)
@@ -188,7 +188,7 @@ def mean_gradient(loss, params, rows, size):
     return jax.tree.map(lambda *xs: sum(xs).astype(jnp.float32) / len(xs), *results)
 
 
-# %% mean-gradient · wrong: leaves out the rows after the last whole part
+# %% mean-gradient · wrong: omits the rows after the last whole part
 def mean_gradient(loss, params, rows, size):
     n = len(jax.tree.leaves(rows)[0])
     whole = n - n % size
@@ -466,7 +466,7 @@ def bucketed(score):
     return run
 
 
-# %% bucketed · wrong: returns the scores by length
+# %% bucketed · wrong: returns the scores in the order of the lengths
 def bucketed(score):
     jitted = jax.jit(score)
 
@@ -497,7 +497,7 @@ def run(update, params, batches):
     return params, losses
 
 
-# %% training · right: computes the copies, and adds the losses to a list
+# %% training · right: copies the leaves with jnp.array, and concatenates the losses
 def compiled(step):
     return jax.jit(step, donate_argnums=(0,))
 
@@ -591,7 +591,7 @@ def run(update, params, batches):
     return params, jnp.stack(losses)
 
 
-# %% training · wrong: copies each array once, also if it is in two places
+# %% training · wrong: copies each array only once, even if it is in two places
 def compiled(step):
     return jax.jit(step, donate_argnums=0)
 
@@ -651,7 +651,7 @@ def run(update, params, batches):
     return last, jnp.stack(losses)
 
 
-# %% training · wrong: goes through the batches twice
+# %% training · wrong: iterates over the batches twice
 def compiled(step):
     return jax.jit(step, donate_argnums=0)
 
@@ -665,7 +665,7 @@ def run(update, params, batches):
     return params, losses
 
 
-# %% warm-start · right: restores one entry after the other
+# %% warm-start · right: restores one entry at a time
 def warm_start(path, fresh, names):
     started = dict(fresh)
     for name in names:
@@ -704,7 +704,7 @@ def warm_start(path, fresh, names):
     return fresh | {name: whole[name] for name in names}
 
 
-# %% warm-start · wrong: uses the checkpointer that restores only everything
+# %% warm-start · wrong: uses a checkpointer that can restore only the whole checkpoint
 def warm_start(path, fresh, names):
     wanted = {name: fresh[name] for name in names}
     with ocp.StandardCheckpointer() as checkpointer:
@@ -756,7 +756,7 @@ def warm_start(path, fresh, names):
     return fresh | ocp.PyTreeCheckpointer().restore(path, args=how)
 
 
-# %% warm-start · wrong: accepts arrays of another shape by cutting or filling them
+# %% warm-start · wrong: accepts arrays of another shape by truncating or padding them
 def warm_start(path, fresh, names):
     wanted = {name: fresh[name] for name in names}
     args = jax.tree.map(

@@ -102,7 +102,7 @@ def unpack(vector, params, order):
     return fill(params)
 
 
-# %% pack · wrong: unpacks in the sorted order what it packed in the given one
+# %% pack · wrong: packs in the given order but unpacks in the sorted one
 def leaf_at(params, path):
     for key in path.split("/"):
         params = params[key]
@@ -173,7 +173,7 @@ def unpack(vector, params, order):
     return params
 
 
-# %% pack · wrong: computes with NumPy
+# %% pack · wrong: uses NumPy, which cannot handle tracers
 def pack(params, order):
     flat, _ = jax.tree_util.tree_flatten_with_path(params)
     leaves = {"/".join(p.key for p in path): np.ravel(leaf) for path, leaf in flat}
@@ -437,7 +437,7 @@ def tide(gauge, hour):
     return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
 
 
-# %% gauge · wrong: converts the arrays when a gauge is created
+# %% gauge · wrong: converts the arrays when it creates a gauge
 @jax.tree_util.register_dataclass
 @dataclass
 class Gauge:
@@ -458,7 +458,7 @@ def tide(gauge, hour):
     return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
 
 
-# %% gauge · wrong: checks the lengths when a gauge is created
+# %% gauge · wrong: checks the lengths when it creates a gauge
 @jax.tree_util.register_dataclass
 @dataclass
 class Gauge:
@@ -514,7 +514,7 @@ def tide(gauge, hour):
     return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
 
 
-# %% gauge · wrong: makes the whole gauge static, with a hash of its identity
+# %% gauge · wrong: makes the whole gauge static, hashed by its identity
 @jax.tree_util.register_static
 class Gauge:
     def __init__(self, mean, sizes, phases, kinds):
@@ -621,14 +621,14 @@ def coast(predict, params, is_own, hours):
     return jax.tree.map(lambda *parts: jnp.stack(parts), *rows)
 
 
-# %% coast · wrong: maps over the first axis of shared leaves instead of the own ones
+# %% coast · wrong: maps over the first axis of shared leaves instead of the gauges' own leaves
 def coast(predict, params, is_own, hours):
     axes = jax.tree.map(lambda own: None if own else 0, is_own)
     all_gauges = jax.vmap(predict, in_axes=(axes, None), out_axes=-1)
     return jax.vmap(all_gauges, in_axes=(None, 0))(params, hours)
 
 
-# %% fair-gradient · right: uses Optax's norm, and clips all gradients afterward
+# %% fair-gradient · right: uses Optax's global norm, and clips all gradients afterward
 import optax
 
 
@@ -674,7 +674,7 @@ def fair_gradient(loss, params, readings, limit):
     return jax.tree.map(lambda leaf: leaf.mean(0), jax.vmap(clipped)(readings))
 
 
-# %% fair-gradient · wrong: computes one norm for all readings
+# %% fair-gradient · wrong: computes a single norm for all readings
 def fair_gradient(loss, params, readings, limit):
     slopes = jax.vmap(jax.grad(loss), in_axes=(None, 0))(params, readings)
     norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(slopes)))
@@ -682,7 +682,7 @@ def fair_gradient(loss, params, readings, limit):
     return jax.tree.map(lambda leaf: factor * leaf.mean(0), slopes)
 
 
-# %% fair-gradient · wrong: scales every gradient to the limit, which divides by zero
+# %% fair-gradient · wrong: divides every gradient by its norm, so a gradient of zero becomes NaN
 def fair_gradient(loss, params, readings, limit):
     def clipped(reading):
         slopes = jax.grad(loss)(params, reading)
@@ -692,7 +692,7 @@ def fair_gradient(loss, params, readings, limit):
     return jax.tree.map(lambda leaf: leaf.mean(0), jax.vmap(clipped)(readings))
 
 
-# %% fair-gradient · wrong: clips each number
+# %% fair-gradient · wrong: clips each element
 def fair_gradient(loss, params, readings, limit):
     def clipped(reading):
         return jax.tree.map(lambda g: jnp.clip(g, -limit, limit), jax.grad(loss)(params, reading))
@@ -700,7 +700,7 @@ def fair_gradient(loss, params, readings, limit):
     return jax.tree.map(lambda leaf: leaf.mean(0), jax.vmap(clipped)(readings))
 
 
-# %% fair-gradient · wrong: leaves out readings with a large gradient
+# %% fair-gradient · wrong: omits readings with a large gradient
 def fair_gradient(loss, params, readings, limit):
     def clipped(reading):
         slopes = jax.grad(loss)(params, reading)

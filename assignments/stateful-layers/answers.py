@@ -85,7 +85,7 @@ def train(model, optimizer, xs, ys):
     return jnp.stack(losses)
 
 
-# %% train · wrong: leaves the model in the mode that it had
+# %% train · wrong: leaves the model in the mode that it was in
 def train(model, optimizer, xs, ys):
     @nnx.jit
     def step(model, optimizer, x, y):
@@ -231,7 +231,7 @@ def predict(model, x):
             setattr(layer, name, mode)
 
 
-# %% predict · wrong: calls the model in whatever mode it is
+# %% predict · wrong: calls the model in whatever mode it is in
 def predict(model, x):
     return model(x)
 
@@ -242,7 +242,7 @@ def predict(model, x):
     return model(x)
 
 
-# %% predict · wrong: puts all layers into training mode afterward
+# %% predict · wrong: puts all layers in training mode afterward
 def predict(model, x):
     model.eval()
     result = model(x)
@@ -263,14 +263,14 @@ def predict(model, x):
     return jax.jit(lambda model, x: model(x))(model, x)
 
 
-# %% predict · wrong: gives the same model a second name
+# %% predict · wrong: binds another name to the same model
 def predict(model, x):
     copied = model
     copied.eval()
     return copied(x)
 
 
-# %% predict · wrong: changes only the mode of the whole model's first BatchNorm
+# %% predict · wrong: changes only the mode of BatchNorm layers, so Dropout still draws masks
 def predict(model, x):
     fixed = nnx.clone(model)
     for _, part in nnx.iter_graph(fixed):
@@ -316,7 +316,7 @@ def memory(events):
     return {"mean": now[0], "var": now[1], "masks": round(now[2])}
 
 
-# %% memory · wrong: replays the events
+# %% memory · wrong: calls replay
 def memory(events):
     return replay(events)
 
@@ -452,7 +452,7 @@ def memory(events):
     return {"mean": float(mean), "var": float(var), "masks": masks}
 
 
-# %% carried · right: lets apply return all collections but the parameters
+# %% carried · right: makes apply return all collections except the parameters
 def carried(net, tx):
     def start(key, x):
         variables = net.init({"params": key, "dropout": key}, x, train=False)
@@ -726,7 +726,7 @@ def carried(net, tx):
     return start, step, guess
 
 
-# %% carried · wrong: starts the optimizer again in every step
+# %% carried · wrong: reinitializes the optimizer's state in every step
 def carried(net, tx):
     def start(key, x):
         return dict(net.init(key, x, train=False))
@@ -754,7 +754,7 @@ def carried(net, tx):
     return start, step, guess
 
 
-# %% carried · wrong: counts the steps in a Python number
+# %% carried · wrong: counts the steps in a Python integer
 def carried(net, tx):
     def start(key, x):
         variables = net.init(key, x, train=False)
