@@ -29,6 +29,7 @@ from jaxbits_grader.authoring.variants import write_variants
 from jaxbits_grader.files import notebook_text
 
 from book_tools.files import write_if_changed
+from book_tools.pages.html_utils import count_noun
 from book_tools.project_metadata import ROOT
 from book_tools.teachers.assignment_discussions import discuss_assignment
 from book_tools.teachers.exercise_discussions import discuss_exercises
@@ -126,7 +127,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (TeachersError, SourceError, OSError) as error:
         print(f"The folder was not written: {error}", file=sys.stderr)
         return 1
-    files = "1 file" if len(changed) == 1 else f"{len(changed)} files"
+    files = count_noun(len(changed), "file")
     print(f"{options.to} is up to date ({files} changed). Its README.md says what it contains.")
     check = options.variant or options.to / "assignments"
     print(f"Keep the folder private. Check the assignments with: jaxbits-grader prove {check}")
