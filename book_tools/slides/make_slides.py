@@ -96,7 +96,8 @@ def main(arguments: list[str] | None = None) -> int:
         paths = write_decks(find_chapters(options.names), options.out)
         made = paths if options.no_pdf else [*paths, *print_decks(paths)]
         where = options.out.relative_to(ROOT) if options.out.is_relative_to(ROOT) else options.out
-        print(f"{where} has the slides of {count_noun(len(paths), 'chapter')} in {len(made)} files")
+        chapters, files = count_noun(len(paths), "chapter"), count_noun(len(made), "file")
+        print(f"{where} has the slides of {chapters} in {files}")
     except (ChapterFileError, NoBrowserError, OSError) as error:
         print(f"The slides were not created: {error}", file=sys.stderr)
         return 1

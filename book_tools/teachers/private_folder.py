@@ -2,10 +2,13 @@
 
     python -m book_tools teachers                  write or update the folder teachers/
     python -m book_tools teachers --to ~/course    write to a folder outside the project
+    python -m book_tools teachers --from ~/jax-private    use a variant that already exists
 
 The folder ``assignments`` in it contains a variant with different numbers, which only its owner
-knows. A second run keeps the variant, even if it was edited, and writes everything else again. Git
-ignores the folder, and building the book does not read it.
+knows. A second run keeps the variant, even if it was edited, and writes everything else again. With
+``--from``, the solutions and wrong answers are those of a variant in another folder, and the folder
+``assignments`` is not written. Git ignores the teachers' folder, and building the book does not
+read it.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from jaxbits_grader.authoring.variants import write_variants
 from jaxbits_grader.files import notebook_text
 
 from book_tools.files import write_if_changed
+from book_tools.pages.html_utils import count_noun
 from book_tools.project_metadata import ROOT
 from book_tools.teachers.assignment_discussions import discuss_assignment
 from book_tools.teachers.exercise_discussions import discuss_exercises
@@ -57,7 +61,9 @@ def check_target(to: Path, root: Path = ROOT) -> None:
         )
 
 
-def write_folder(to: Path, root: Path = ROOT, seed: str = "") -> list[Path]:
+def write_folder(
+    to: Path, root: Path = ROOT, seed: str = "", variant: Path | None = None
+) -> list[Path]:
     """Write the teachers' folder, and return the paths that changed.
 
     Args:
@@ -65,20 +71,20 @@ def write_folder(to: Path, root: Path = ROOT, seed: str = "") -> list[Path]:
         root: The project's folder.
         seed: The seed of the variant, or an empty string for a random one. It has no effect on
             assignments that already have a variant.
+        variant: The folder of an existing variant, which is only read. By default, this function
+            writes a variant to the folder `assignments` in `to`.
 
     Raises:
-        TeachersError: If the folder could be published.
+        TeachersError: If the folder could be published, or if `variant` contains no assignment.
         SourceError: If an assignment breaks a rule.
     """
     check_target(to, root)
-    variants = to / "assignments"
-    seed = seed or secrets.token_hex(8)
-    for folder in find_assignments(root / "assignments"):
-        if not (variants / folder.name / SOURCE_FILE).exists():
-            write_variants(folder, variants, seed)
+    folders = find_assignments(variant or _write_missing_variants(to / "assignments", root, seed))
+    if not folders:
+        raise TeachersError(f"--from must contain assignments ({SOURCE_FILE}), got {variant}")
     texts: dict[Path, str] = {}
     names = []
-    for folder in find_assignments(variants):
+    for folder in folders:
         assignment = read_assignment(folder)
         names.append(assignment.name)
         solved = notebook_text(solution_notebook(assignment))
@@ -87,23 +93,42 @@ def write_folder(to: Path, root: Path = ROOT, seed: str = "") -> list[Path]:
     stems = sorted(path.stem for path in root.glob("chapters/*.md"))
     for stem in stems:
         texts[to / "exercises" / f"{stem}.md"] = discuss_exercises(stem, root)
-    texts[to / "README.md"] = render_file("readme.md", names=names, stems=stems)
+    texts[to / "README.md"] = render_file(
+        "readme.md", names=names, stems=stems, has_variant=variant is None
+    )
     return [path for path, text in texts.items() if write_if_changed(path, text)]
+
+
+def _write_missing_variants(variants: Path, root: Path, seed: str) -> Path:
+    """Write a variant of each assignment that has none yet, and return the folder of variants."""
+    seed = seed or secrets.token_hex(8)
+    for folder in find_assignments(root / "assignments"):
+        if not (variants / folder.name / SOURCE_FILE).exists():
+            write_variants(folder, variants, seed)
+    return variants
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--to", type=Path, default=ROOT / FOLDER, help="the folder to write to")
-    parser.add_argument("--seed", default="", help="draw the same numbers again")
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--seed", default="", help="draw the same numbers again")
+    choice.add_argument(
+        "--from",
+        type=lambda text: Path(text).expanduser(),
+        dest="variant",
+        metavar="FOLDER",
+        help="use the variant in this folder instead of writing one",
+    )
     options = parser.parse_args(arguments)
     try:
-        changed = write_folder(options.to.expanduser(), seed=options.seed)
+        changed = write_folder(options.to.expanduser(), seed=options.seed, variant=options.variant)
     except (TeachersError, SourceError, OSError) as error:
         print(f"The folder was not written: {error}", file=sys.stderr)
         return 1
-    print(
-        f"{options.to} is up to date ({len(changed)} files changed); README.md in it says what is"
-    )
-    print("in it. Keep the folder private, and check its assignments with: jaxbits-grader prove")
+    files = count_noun(len(changed), "file")
+    print(f"{options.to} is up to date ({files} changed). Its README.md says what it contains.")
+    check = options.variant or options.to / "assignments"
+    print(f"Keep the folder private. Check the assignments with: jaxbits-grader prove {check}")
     return 0

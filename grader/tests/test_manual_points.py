@@ -75,7 +75,7 @@ def ships() -> Any:
     return SimpleNamespace(name="ships", test_points={"a": 2, "b": 3})
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore", "error::sqlalchemy.exc.SAWarning")
 def test_set_manual_points_stores_and_removes_points(course: Course, ships: Any) -> None:
     assert read_manual_points(course, ships) == {}
     set_manual_points(course, ships, "ada", "a", 0.0)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from jaxbits_grader.authoring.assignment_source import find_assignments, read_assignment
 from jaxbits_grader.authoring.reference_answers import read_answers
+from jaxbits_grader.authoring.variants import write_variants
 
 from book_tools.project_metadata import ROOT
 from book_tools.teachers.assignment_discussions import read_reveals
@@ -85,6 +86,25 @@ def test_second_run_keeps_an_edited_variant(folder: Path) -> None:
     assert source.read_text("utf8") == edited
     assert {path.name for path in changed} == {"nans.md", "nans.ipynb"}
     assert "# My " in (folder / "wrong-answers" / "nans.md").read_text("utf8")
+
+
+def test_folder_has_the_solutions_of_an_existing_variant(tmp_path: Path) -> None:
+    variant, to = tmp_path / "private", tmp_path / "teachers"
+    write_variants(ASSIGNMENTS["nans"], variant, "a seed")
+    source = variant / "nans" / "source.md"
+    edited = source.read_text("utf8").replace("title: ", "title: My ", 1)
+    source.write_text(edited, encoding="utf-8")
+    write_folder(to, variant=variant)
+    assert source.read_text("utf8") == edited
+    assert "# My " in (to / "wrong-answers" / "nans.md").read_text("utf8")
+    assert [path.name for path in (to / "solutions").iterdir()] == ["nans.ipynb"]
+    assert not (to / "assignments").exists()
+    assert "`assignments`" not in (to / "README.md").read_text("utf8")
+
+
+def test_folder_without_assignments_is_no_variant(tmp_path: Path) -> None:
+    with pytest.raises(TeachersError, match="--from must contain assignments"):
+        write_folder(tmp_path / "teachers", variant=tmp_path)
 
 
 def test_variant_differs_from_public_assignments(folder: Path) -> None:

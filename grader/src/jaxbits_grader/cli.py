@@ -124,6 +124,7 @@ def _mark(options: argparse.Namespace) -> int:
         )
     set_manual_points(course, assignment, student, options.test, options.points)
     points = "no points" if options.points is None else f"{options.points:g} points"
+    points = "1 point" if options.points == 1 else points
     print(f"{options.student} has {points} entered by hand for {options.test}. Now run 'results'.")
     return 0
 

@@ -126,4 +126,4 @@ def write_results(options: argparse.Namespace) -> str:
     write_atomically(path, results_table(records, tasks))
     counts = Counter(record.status for record in records)
     summary = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
-    return f"{len(records)} submissions: {summary}. {path}"
+    return f"{len(records)} submission{'s' * (len(records) != 1)}: {summary}. {path}"

@@ -93,7 +93,10 @@ def set_manual_points(
         raise ValueError(f"points must be between 0 and {tests[test]}, got {points:g}")
     with Gradebook(course.db_url, course.name) as gradebook:
         gradebook.update_or_create_student(student)
-        gradebook.update_or_create_submission(assignment.name, student)
+        # nbgrader adds parts of a new submission one by one, and SQLAlchemy warns about each part
+        # that it would store too early.
+        with gradebook.db.no_autoflush:
+            gradebook.update_or_create_submission(assignment.name, student)
         grade = gradebook.find_grade(test, assignment.name, assignment.name, student)
         grade.manual_score = points
         grade.needs_manual_grade = False
