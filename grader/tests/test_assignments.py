@@ -26,6 +26,7 @@ from jaxbits_grader.authoring.variants import (
     count_variable_values,
     draw_variant,
 )
+from jaxbits_grader.checking.solution_check import find_solution_problems
 from jaxbits_grader.files import notebook_text
 from jaxbits_grader.notebook import nbgrader_metadata
 
@@ -118,6 +119,13 @@ def test_test_cells_have_visible_and_hidden_tests(folder: Path) -> None:
             assert block_texts(cell, HIDDEN_TESTS), f"{id} has no hidden tests"
             visible = visible_tests(cell)
             assert "testing." in visible or "assert" in visible, f"{id} has no visible test"
+
+
+@each_assignment
+@harness.needs_sandbox
+def test_grader_gives_solutions_all_points(folder: Path, tmp_path: Path) -> None:
+    """Also test that the judge runs each test, unless its source says that it cannot."""
+    assert find_solution_problems(read_assignment(folder), tmp_path) == []
 
 
 @harness.needs_sandbox

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import grading_harness as harness
 import pytest
 from jaxbits_grader.authoring.assignment_source import ANSWERS_FILE, SOURCE_FILE, SourceError
 from jaxbits_grader.authoring.validation import Attempt, validate
@@ -181,6 +182,23 @@ def test_prove_reports_assignments_in_order(
     assert lines[:3] == ["barges:", "  6 answers tried, 0 problems", "ships:"]
     assert [line[:3] for line in lines[3:-1:2]] == ["  ✗"] * 4
     assert lines[-1] == "  6 answers tried, 4 problems"
+
+
+@harness.needs_sandbox
+def test_prove_names_test_that_needs_students_process(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = VALID_SOURCE.replace(
+        "assert load([7]", "assert load(x for x in [7]) == 7\nassert load([7]"
+    )
+    folder = write_assignment(tmp_path, "ships", text=text)
+    assert main(["prove", str(folder), "--quiet"]) == 1
+    assert "the judge could not run load-values" in capsys.readouterr().out
+    together = text.replace(
+        "load-values, points: 2", "load-values, points: 2, together: a generator"
+    )
+    (folder / SOURCE_FILE).write_text(together)
+    assert main(["prove", str(folder), "--quiet"]) == 0
 
 
 def test_prove_rejects_zero_workers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,3 +45,12 @@ def test_read_records_gives_solutions_full_points() -> None:
         assert record["points"] == full_points, (
             f"run: python -m book_tools assignments --elsewhere ({record['jax']})"
         )
+
+
+def test_page_for_teachers_lists_tests_that_run_together() -> None:
+    page = (ROOT / "reference" / "for-teachers.md").read_text("utf8")
+    for assignment in assignment_pages.read_assignments():
+        for test, reason in assignment.together.items():
+            (row,) = [line for line in page.splitlines() if f"`{test}`" in line]
+            assert row.startswith(f"| {assignment.title} |"), test
+            assert row.endswith(f"| {reason[0].upper()}{reason[1:]}. |"), test

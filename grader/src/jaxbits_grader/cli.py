@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jaxbits_grader.authoring.validation import Attempt
 
 # Each command imports only what it needs, because importing nbgrader alone takes a second.
 
@@ -46,31 +49,49 @@ def _prove(options: argparse.Namespace) -> int:
     from concurrent.futures import ThreadPoolExecutor
     from tempfile import TemporaryDirectory
 
-    from jaxbits_grader.authoring.validation import validate
-
     if options.workers < 1:
         raise ValueError(f"-j must be at least 1, got {options.workers}")
     folders = _find(options.folder)
     has_problems = False
-    # Each assignment runs in a process of its own, for which its thread only waits.
     with TemporaryDirectory() as cache, ThreadPoolExecutor(options.workers) as pool:
-        validate_folder = functools.partial(
-            validate, seed=options.variant, python=options.python, cache=Path(cache)
-        )
-        futures = [pool.submit(validate_folder, folder) for folder in folders]
+        # Each assignment runs in processes of its own, for which its thread only waits.
+        futures = [pool.submit(_try_assignment, folder, options, Path(cache)) for folder in folders]
         try:
             for folder, future in zip(folders, futures, strict=True):
-                attempts = future.result()
-                problems = sum(attempt.problem is not None for attempt in attempts)
+                attempts, notes = future.result()
+                problems = sum(attempt.problem is not None for attempt in attempts) + len(notes)
                 has_problems |= bool(problems)
                 print(f"{folder.resolve().name}:")
                 for attempt in attempts:
                     if attempt.problem or not options.quiet:
                         print(f"  {attempt.line()}")
+                for note in notes:
+                    print(f"  ✗ {note}")
                 print(f"  {len(attempts)} answers tried, {problems} problems", flush=True)
         finally:
             pool.shutdown(cancel_futures=True)
     return int(has_problems)
+
+
+def _try_assignment(
+    folder: Path, options: argparse.Namespace, cache: Path
+) -> tuple[list[Attempt], list[str]]:
+    """Try an assignment's answers, and return the attempts and what the grader notes."""
+    from jaxbits_grader.authoring.validation import read_variant, validate
+    from jaxbits_grader.checking.solution_check import find_solution_problems
+    from jaxbits_grader.running.sandbox import SandboxUnavailable
+
+    attempts = validate(folder, seed=options.variant, python=options.python, cache=cache)
+    # The grader runs submissions with its own Python.
+    if options.python != sys.executable or any(attempt.problem for attempt in attempts):
+        return attempts, []
+    try:
+        return attempts, find_solution_problems(
+            read_variant(folder, options.variant), cache / "judges"
+        )
+    except SandboxUnavailable as reason:
+        print(f"Not tried with the grader: {reason}", file=sys.stderr)
+        return attempts, []
 
 
 def _course(options: argparse.Namespace) -> int:

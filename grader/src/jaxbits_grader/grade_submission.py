@@ -39,7 +39,7 @@ from jaxbits_grader.running.student_run import run_without_hidden_tests
 # https://github.com/torvalds/linux/blob/v6.6/include/uapi/linux/prctl.h
 _PR_SET_PDEATHSIG = 1
 # Increase this number to mark every stored record as outdated.
-_GRADER_VERSION = 3
+_GRADER_VERSION = 4
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,9 @@ def grade_job(job: Job, scratch: Path) -> GradeRecord:
         # The first run must end before the second begins, because a notebook could otherwise pass
         # information from one run to the other.
         executed = run_without_hidden_tests(notebook, job.limits, unsafe=job.unsafe)
-        result = run_hidden_tests(notebook, assignment, job.limits, unsafe=job.unsafe)
+        result = run_hidden_tests(
+            notebook, assignment, job.limits, unsafe=job.unsafe, cache=course.compiled
+        )
         result = replace(result, tampering=(*findings.tampering, *result.tampering))
         record_points(course, assignment, student, notebook, result, scratch)
     except (KernelNotStarted, NbgraderFailed) as reason:

@@ -21,7 +21,7 @@ STUB = "the stub"  # Answers with this description are stubs.
 # Make JAX store every compiled program, however small. Most answers compile the same programs,
 # because they pass through the same tests. See
 # https://docs.jax.dev/en/latest/persistent_compilation_cache.html.
-_STORE_ALL_PROGRAMS = {
+STORE_ALL_PROGRAMS = {
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
 }
@@ -91,7 +91,7 @@ def try_answers(
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "outcomes.json"
         cache_folder = str(cache or Path(scratch) / "compiled")
-        cache_settings = {"JAX_COMPILATION_CACHE_DIR": cache_folder, **_STORE_ALL_PROGRAMS}
+        cache_settings = {"JAX_COMPILATION_CACHE_DIR": cache_folder, **STORE_ALL_PROGRAMS}
         # With -P, modules next to the script cannot shadow installed ones.
         command = [python, "-P", answer_runner.__file__, str(path)]
         try:

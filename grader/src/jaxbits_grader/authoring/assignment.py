@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from nbformat import NotebookNode
@@ -41,6 +41,8 @@ class Assignment:
     goals: tuple[str, ...]
     tasks: tuple[Task, ...]
     notebook: NotebookNode
+    # Why a test has to run in the student's process, keyed by grade_id.
+    together: dict[str, str] = field(default_factory=dict)
 
     @property
     def points(self) -> int:

@@ -96,8 +96,11 @@ def parse_assignment(text: str, name: str) -> Assignment:
         raise SourceError(f"{name}: 'minutes' must be a whole number, got {about['minutes']!r}")
     notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": LANGUAGE})
     notebook.nbformat, notebook.nbformat_minor = 4, 5
+    together: dict[str, str] = {}
     for number, cell in enumerate(notebook.cells, 1):
         cell.source = without_variant_comments(cell.source)
+        if reason := nbgrader_metadata(cell).get("together"):
+            together[str(nbgrader_metadata(cell).get("grade_id"))] = str(reason)
         _complete_metadata(cell, number, name)
         _check_cell(cell, number, name)
     tasks = tuple(_parse_tasks(notebook, dict(about["tasks"]), name))
@@ -109,6 +112,7 @@ def parse_assignment(text: str, name: str) -> Assignment:
         goals=tuple(map(str, about["goals"])),
         tasks=tasks,
         notebook=notebook,
+        together=together,
     )
 
 
@@ -121,7 +125,7 @@ def _complete_metadata(cell: NotebookNode, number: int, name: str) -> None:
         cell.metadata = nbformat.from_dict({})
         cell.id = f"cell-{number:02}"
         return
-    if unknown := set(given) - {"grade_id", "solution", "locked", "points"}:
+    if unknown := set(given) - {"grade_id", "solution", "locked", "points", "together"}:
         raise SourceError(f"{name}: cell {number} has unknown metadata {sorted(unknown)}")
     grade_id = str(given.get("grade_id", ""))
     if not _ID.match(grade_id) or len(grade_id) > 60:
@@ -134,6 +138,8 @@ def _complete_metadata(cell: NotebookNode, number: int, name: str) -> None:
     is_solution, is_test = bool(given.get("solution")), "points" in given
     if is_solution and is_test:
         raise SourceError(f"{name}: a solution must not have points, got {given['points']!r}")
+    if "together" in given and not is_test:
+        raise SourceError(f"{name}: only a test may be 'together', got {grade_id!r}")
     if is_test and (type(given["points"]) is not int or given["points"] < 1):
         raise SourceError(
             f"{name}: the points for {grade_id!r} must be a whole number of at least 1, got "

@@ -96,13 +96,7 @@ def validate(
         SourceError: If the source or the answers break a rule, if the released notebook would
             reveal a solution or a hidden test, or if the attempts do not finish.
     """
-    assignment = read_assignment(folder)
-    text = (folder / SOURCE_FILE).read_text(encoding="utf-8")
-    count_variable_values(text)
-    # Draw a variant even without a seed, because doing so detects invalid ranges.
-    variant = draw_variant(text, f"{seed} {assignment.name}")
-    if seed is not None:
-        assignment = parse_assignment(variant, assignment.name)
+    assignment = read_variant(folder, seed)
     given = read_answers(folder, assignment)
     _check_enough_answers(assignment, given)
     _check_given_names(assignment)
@@ -116,6 +110,20 @@ def validate(
     kinds = ["stub"] * len(stubs) + ["right" if answer.is_right else "wrong" for answer in given]
     answers = zip([*stubs, *given], kinds, outcomes, strict=True)
     return [*_judge_solutions(assignment, own), *(_judge(assignment, *one) for one in answers)]
+
+
+def read_variant(folder: Path, seed: int | str | None) -> Assignment:
+    """Return an assignment, or the variant of it that belongs to a seed.
+
+    Raises:
+        SourceError: If the source breaks a rule.
+    """
+    assignment = read_assignment(folder)
+    text = (folder / SOURCE_FILE).read_text(encoding="utf-8")
+    count_variable_values(text)
+    # Draw a variant even without a seed, because doing so detects invalid ranges.
+    variant = draw_variant(text, f"{seed} {assignment.name}")
+    return assignment if seed is None else parse_assignment(variant, assignment.name)
 
 
 def validate_solution(folder: Path, *, python: str = sys.executable) -> list[Attempt]:

@@ -30,7 +30,7 @@ _KNOWN_ERRORS = _JAX_ERRORS | {
     if isinstance(thing, type) and issubclass(thing, Exception)
 }
 # The grader calls jaxbits.testing by a private name that ends in "testing".
-_TESTING = re.compile(r"(\w*_)?testing\.")
+_TESTING = re.compile(r"(\w*_)?testing\.assert_")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 

@@ -7,15 +7,17 @@ import re
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from jaxbits_grader.authoring.assignment import Assignment, Task
-from jaxbits_grader.authoring.cell_markers import solution_source, stub_source
+from jaxbits_grader.authoring.cell_markers import solution_source, stub_source, visible_tests
 from jaxbits_grader.authoring.private_names import PrivateNames
 from jaxbits_grader.cell_names import bound_names
 from jaxbits_grader.checking.failure_messages import describe_failure
 from jaxbits_grader.grade_records import CellPoints
+from jaxbits_grader.judging.judge_session import JudgeSession, open_session
 from jaxbits_grader.notebook import Cell, ParsedNotebook, Role
-from jaxbits_grader.running.kernel_client import CellResult, Kernel, RunEnded
+from jaxbits_grader.running.kernel_client import CellResult, Kernel, KernelNotStarted, RunEnded
 from jaxbits_grader.running.kernel_launcher import launch_kernel
 from jaxbits_grader.running.limits import Limits
 
@@ -56,7 +58,12 @@ class RunResult:
 
 
 def run_hidden_tests(
-    notebook: ParsedNotebook, assignment: Assignment, limits: Limits, *, unsafe: bool = False
+    notebook: ParsedNotebook,
+    assignment: Assignment,
+    limits: Limits,
+    *,
+    unsafe: bool = False,
+    cache: Path | None = None,
 ) -> RunResult:
     """Run a repaired notebook with the teacher's test cells in place of the visible ones.
 
@@ -65,14 +72,20 @@ def run_hidden_tests(
         assignment: The assignment, which provides the teacher's test cells.
         limits: The resources that the run may use.
         unsafe: Whether to run the notebook outside the sandbox.
+        cache: A folder in which judges keep compiled programs, or None.
 
     Raises:
-        KernelNotStarted: If no kernel could be started.
+        KernelNotStarted: If no kernel could be started, or if a given cell takes too long before
+            any student's cell has run.
     """
     run = _Run(assignment)
     try:
-        with launch_kernel(limits, _IPYTHON_OPTIONS, unsafe=unsafe) as kernel:
-            run.all_cells(kernel, notebook)
+        with (
+            # The judge starts while the kernel does.
+            open_session(assignment, run.names.prefix, limits, unsafe=unsafe, cache=cache) as judge,
+            launch_kernel(limits, _IPYTHON_OPTIONS, unsafe=unsafe) as kernel,
+        ):
+            run.all_cells(kernel, judge, notebook)
     except RunEnded as reason:
         run.ended = str(reason)
     return run.result()
@@ -89,6 +102,7 @@ class _Run:
         self.tampering: list[str] = []
         self.slow: list[str] = []
         self.odd: list[str] = []
+        self.students_ran = False  # Whether a student's cell has run.
         self.imported: set[str] = set()  # The packages that the student's cells import.
 
     def result(self) -> RunResult:
@@ -97,18 +111,41 @@ class _Run:
         found = (tuple(found) for found in (self.tampering, self.slow, self.odd))
         return RunResult(tuple(points), self.ended, *found)
 
-    def all_cells(self, kernel: Kernel, notebook: ParsedNotebook) -> None:
+    def all_cells(self, kernel: Kernel, judge: JudgeSession, notebook: ParsedNotebook) -> None:
         self.imported = set().union(*(cell.imported_packages for cell in notebook.cells))
         for number, cell in enumerate(notebook.cells, 1):
             if cell.cell_type != "code":
                 continue
             if cell.role is Role.TEST:
-                self._run_test(kernel, str(cell.grade_id))
-            else:
-                self._run_cell(kernel, cell, number)
+                self._run_test(kernel, judge, str(cell.grade_id))
+                continue
+            if cell.role is Role.GIVEN:
+                judge.run_given(str(cell.grade_id))
+                if not self.students_ran:
+                    self._run_first_given_cell(kernel, cell, number)
+                    continue
+            self.students_ran = True
+            self._run_cell(kernel, cell, number)
         answer = (kernel.evaluate(self.names.redefinition_query()) or "").split(", ")
         if redefined := [name for name in answer if name in self.names.given]:
             self.odd.append(f"redefines given functions: {', '.join(redefined)}")
+
+    def _run_first_given_cell(self, kernel: Kernel, cell: Cell, number: int) -> None:
+        """Run a given cell that no student's cell can have slowed down.
+
+        Raises:
+            KernelNotStarted: If the cell takes too long, as on a busy machine.
+        """
+        try:
+            self._run_cell(kernel, cell, number)
+        except RunEnded as reason:
+            raise KernelNotStarted(
+                f"the given cell {cell.grade_id} did not end: {reason}"
+            ) from None
+        if self.slow:
+            raise KernelNotStarted(
+                f"the given cell {cell.grade_id} took too long; is the machine too busy?"
+            )
 
     def _run_cell(self, kernel: Kernel, cell: Cell, number: int) -> None:
         name = cell.grade_id or f"cell {number}"
@@ -132,7 +169,31 @@ class _Run:
             self.odd.append(note)
         return package
 
-    def _run_test(self, kernel: Kernel, id: str) -> None:
+    def _run_test(self, kernel: Kernel, judge: JudgeSession, id: str) -> None:
+        """Let the judge run a test, and run it in the kernel if the judge cannot decide alone."""
+        verdict = judge.run_test(kernel, id)
+        source, most = self.assignment.cell(id).source, self.assignment.test_points[id]
+        if verdict.ended:
+            self.slow.append(id)
+            self.points[id] = CellPoints(id, 0.0, most, "the test took too long")
+        elif verdict.cannot or verdict.skipped or verdict.error:
+            if verdict.cannot and id not in self.assignment.together:
+                self.odd.append(f"the judge could not run {id}, so it ran next to the answer")
+            if "testing.count_compilations" in verdict.skipped:
+                # The judge's calls have compiled what the test would count.
+                kernel.run_cell("__import__('jax').clear_caches()", in_history=False)
+            self._run_test_in_kernel(kernel, id)
+            if verdict.error and self.points[id].points:
+                self.tampering.append(f"the test {id} passes only in the student's process")
+                message = describe_failure(verdict.error, source, verdict.line)
+                self.points[id] = CellPoints(id, 0.0, most, message)
+        else:
+            self.tampering += [f"{what}, before {id}" for what in _altered_checks(kernel)]
+            self.points[id] = CellPoints(id, most, most)
+            # Cells below may use what the visible part of the test defines.
+            kernel.run_cell(visible_tests(source), in_history=False)
+
+    def _run_test_in_kernel(self, kernel: Kernel, id: str) -> None:
         source, most = self.assignment.cell(id).source, self.assignment.test_points[id]
         task = self.assignment.task_of(id)
         assert task is not None

@@ -59,6 +59,11 @@ class Course:
         """The database URL at which nbgrader finds the gradebook."""
         return self.db or f"sqlite:///{self.root / 'gradebook.db'}"
 
+    @property
+    def compiled(self) -> Path:
+        """The folder in which judges keep the programs that they have compiled."""
+        return self.root / ".compiled"
+
     def assignment(self, name: str) -> Assignment:
         """Return one of the course's assignments.
 

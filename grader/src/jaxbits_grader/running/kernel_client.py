@@ -94,13 +94,22 @@ class Kernel:
         Raises:
             RunEnded: If the kernel died or had to be killed.
         """
-        seconds = min(self.limits.cell_seconds, self._deadline - time.monotonic())
-        if seconds <= 0:
-            self._end_with(f"the notebook used up its {self.limits.notebook_seconds:g} seconds")
-        result = CellResult()
+        seconds = self._seconds_left()
         request = self.client.execute(
             source, store_history=in_history, allow_stdin=False, stop_on_error=False
         )
+        return self._finish(request, seconds)
+
+    def _seconds_left(self) -> float:
+        """Return how long the next request may take."""
+        seconds = min(self.limits.cell_seconds, self._deadline - time.monotonic())
+        if seconds <= 0:
+            self._end_with(f"the notebook used up its {self.limits.notebook_seconds:g} seconds")
+        return seconds
+
+    def _finish(self, request: str, seconds: float) -> CellResult:
+        """Wait for the end of a request, and interrupt it if it takes too long."""
+        result = CellResult()
         if not self._collect(request, result, seconds):
             result.interrupted = True
             interrupt = self.client.session.msg("interrupt_request", content={})
@@ -113,14 +122,15 @@ class Kernel:
         """Evaluate an expression in the kernel.
 
         Returns:
-            The value, or None if it is not a string or if the evaluation fails.
+            The value, or None if it is not a string, or if the evaluation fails or takes too long.
 
         Raises:
             RunEnded: If the kernel died or had to be killed.
         """
-        result = CellResult()
+        seconds = self._seconds_left()
         request = self.client.execute("", silent=True, user_expressions={"value": expression})
-        if not self._collect(request, result, self.limits.cell_seconds) or result.reply is None:
+        result = self._finish(request, seconds)
+        if result.interrupted or result.reply is None:
             return None
         answer = result.reply.get("user_expressions", {}).get("value", {})
         try:

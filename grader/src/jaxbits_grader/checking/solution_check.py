@@ -1,0 +1,40 @@
+"""Check that an assignment's own solution passes when it is graded like a submission."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jaxbits_grader.authoring.assignment import Assignment
+from jaxbits_grader.authoring.notebook_versions import solution_notebook
+from jaxbits_grader.checking.hidden_test_run import run_hidden_tests
+from jaxbits_grader.notebook import ParsedNotebook
+from jaxbits_grader.running.limits import Limits
+
+_LIMITS = Limits(cell_seconds=120, notebook_seconds=900)
+
+
+def find_solution_problems(assignment: Assignment, cache: Path | None = None) -> list[str]:
+    """Grade an assignment's solution, and return what a teacher should know about it.
+
+    The result is empty if the solution gets all points, no test has to run in the student's process
+    without its source saying so, and nothing looks like tampering.
+
+    Args:
+        assignment: The assignment.
+        cache: A folder in which judges keep compiled programs, or None.
+
+    Raises:
+        SandboxUnavailable: If bubblewrap is not installed.
+        KernelNotStarted: If no kernel could be started.
+    """
+    notebook = ParsedNotebook.from_nbformat(solution_notebook(assignment))
+    result = run_hidden_tests(notebook, assignment, _LIMITS, cache=cache)
+    problems = [
+        f"the grader gives the solution {cell.points or 0:g} of {cell.max_points:g} points for "
+        f"{cell.id}: {cell.message or 'no message'}"
+        for cell in result.points
+        if cell.points != cell.max_points
+    ]
+    problems += [f"{note}; if it must, add 'together' to its metadata" for note in result.odd]
+    problems += result.tampering
+    return [*problems, *([result.ended] if result.ended else [])]

@@ -1,0 +1,1 @@
+"""Decide outside a student's process whether the student's answers are right."""

@@ -1,0 +1,237 @@
+"""Send the calls of a test to the student's process, and read what it returns."""
+
+from __future__ import annotations
+
+import base64
+import builtins
+import functools
+import marshal
+import types
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxbits_grader.judging.array_data import Data, NotPlain
+from jaxbits_grader.judging.function_code import changes_something, names_in
+from jaxbits_grader.judging.jaxpr_data import abstract_data
+from jaxbits_grader.judging.jaxpr_evaluation import JaxprEvaluator, abstract_value
+from jaxbits_grader.judging.plain_data import Codec
+from jaxbits_grader.judging.remote_objects import CannotSplit, Remote, RemoteTree
+
+# The settings that a test may change for a while, as with `jax.enable_x64`.
+_SETTINGS = (
+    "jax_enable_x64",
+    "jax_numpy_dtype_promotion",
+    "jax_numpy_rank_promotion",
+    "jax_default_matmul_precision",
+    "jax_debug_nans",
+    "jax_disable_jit",
+    "jax_threefry_partitionable",
+)
+Ask = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class Channel(Codec):
+    """The judge's side of the channel to the student's process.
+
+    Args:
+        ask: A function that sends a request and returns the reply.
+        names: The names that the judge's given cells and tests define.
+    """
+
+    def __init__(self, ask: Ask, names: dict[str, Any]) -> None:
+        super().__init__()
+        self._ask, self._names = ask, names
+        self._given: dict[int, str] = {}
+        self._inputs: list[Any] | None = None
+        self._outputs: list[Any] = []
+        self._encoding: list[Any] = []
+        self._evaluator = JaxprEvaluator(self)
+        self._settings = _current_settings()
+        self.sent_recorder = False  # Whether a function that records its calls was sent.
+
+    def set_given(self, names: set[str]) -> None:
+        """Note which names the given cells define, so that their values can be sent by name."""
+        self._given |= {id(self._names[name]): name for name in names if name in self._names}
+
+    def note_settings(self) -> None:
+        """Note JAX's settings. Requests name those that a test changes afterward."""
+        self._settings = _current_settings()
+
+    # ------------------------------------------------------------ values
+
+    def encode(self, value: Any, depth: int = 0) -> Data:
+        """Encode a value. In a request for a jaxpr, note tracers as inputs."""
+        if self._inputs is not None and isinstance(value, jax.core.Tracer):
+            self._inputs.append(value)
+            return ["input", len(self._inputs) - 1]
+        return super().encode(value, depth)
+
+    def encode_other(self, value: Any) -> Data:
+        """Encode a function, a tree, or an object of the student's process.
+
+        Raises:
+            CannotSplit: If the value can exist only in this process.
+        """
+        if isinstance(value, Remote):
+            return ["object", value._number]
+        if isinstance(value, RemoteTree):
+            return ["tree", value._number, [self.encode(leaf) for leaf in value._leaves]]
+        if isinstance(value, jax.ShapeDtypeStruct):
+            return ["struct", *abstract_data(value)]
+        if id(value) in self._given and (callable(value) or not jax.tree.leaves(value)):
+            return ["given", self._given[id(value)]]
+        if isinstance(value, functools.partial):
+            return ["partial", *map(self.encode, (value.func, list(value.args), value.keywords))]
+        if isinstance(value, types.FunctionType):
+            return self._encode_function(value)
+        if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach"):
+            return ["torch", self.encode(value.detach().cpu().numpy())]
+        raise CannotSplit(f"it passes an argument of type {type(value).__name__} to an answer")
+
+    def _encode_function(self, value: types.FunctionType) -> Data:
+        # The student's process gets a copy of what the function records its calls in.
+        self.sent_recorder |= changes_something(value.__code__)
+        self._encoding.append(value)
+        try:
+            cells = [self._encode_captured(cell.cell_contents) for cell in value.__closure__ or ()]
+            used = [
+                n for n in names_in(value.__code__) if n in self._names and not hasattr(builtins, n)
+            ]
+            names = [[name, self._encode_captured(self._names[name])] for name in used]
+        finally:
+            self._encoding.pop()
+        code = base64.b64encode(marshal.dumps(value.__code__)).decode()
+        return ["code", code, value.__name__, self.encode(value.__defaults__), cells, names]
+
+    def _encode_captured(self, value: Any) -> Data:
+        if any(value is function for function in self._encoding):
+            if value is self._encoding[-1]:
+                return ["itself"]
+            raise CannotSplit("it passes functions that call each other")
+        return self.encode(value)
+
+    def decode_other(self, data: Data) -> Any:
+        """Decode what stands for an object or a tree of the student's process."""
+        kind, *rest = data
+        if kind == "object":
+            number, name, is_callable = rest
+            return Remote(self, int(number), str(name), bool(is_callable))
+        if kind == "tree":
+            number, fields, leaves = rest
+            return RemoteTree(
+                int(number), tuple(map(str, fields)), [self.decode(x) for x in leaves]
+            )
+        if kind == "output":
+            return self._outputs[rest[0]]
+        if kind == "struct":
+            return abstract_value(list(rest))
+        if kind == "torch":
+            import torch
+
+            return torch.from_numpy(self.decode(rest[0]))
+        return super().decode_other(data)
+
+    # ------------------------------------------------------------ requests
+
+    def get(self, name: str) -> Any:
+        """Return the value of a name in the student's notebook."""
+        return self.request({"do": "get", "name": name})
+
+    def operate(self, name: str, *on: Any) -> Any:
+        """Apply `len`, `iter`, `next`, or `operator.getitem` in the student's process."""
+        return self.request({"do": "operate", "name": name, "on": [self.encode(v) for v in on]})
+
+    def call(self, fn: Remote, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a function in the student's process, or evaluate its jaxpr here."""
+        if any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves((args, kwargs))):
+            return self._call_traced(fn, args, kwargs)
+        request = {
+            "do": "call", "fn": self.encode(fn), "args": [self.encode(arg) for arg in args],
+            "kwargs": {key: self.encode(value) for key, value in kwargs.items()},
+        }  # fmt: skip
+        reply = self._reply(request)
+        for position, data in reply.get("changed", {}).items():
+            _overwrite(args[int(position)], self.decode(data))
+        return self.decode(reply["value"])
+
+    def _call_traced(self, fn: Remote, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        inputs: list[Any] = []
+        self._inputs = inputs
+        try:
+            request = {
+                "do": "trace", "fn": ["object", fn._number],
+                "args": [self.encode(arg) for arg in args],
+                "kwargs": {key: self.encode(value) for key, value in kwargs.items()},
+            }  # fmt: skip
+        finally:
+            self._inputs = None
+        request["avals"] = [abstract_data(jax.typeof(value)) for value in inputs]
+        reply = self._reply(request)
+        outer = self._outputs
+        try:
+            self._outputs = self._evaluator.function(reply["jaxpr"])(*inputs)
+        except NotPlain as error:
+            raise CannotSplit(str(error)) from None
+        try:
+            return self.decode(reply["value"])
+        finally:
+            self._outputs = outer
+
+    def request(self, request: dict[str, Any]) -> Any:
+        """Send a request, and return the decoded value of the reply.
+
+        Raises:
+            Exception: The error that the student's process reports, of the same class if it is one
+                of Python's or JAX's.
+            CannotSplit: If the reply cannot be plain data.
+        """
+        return self.decode(self._reply(request)["value"])
+
+    def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
+        settings = _current_settings()
+        changed = {k: v for k, v in settings.items() if v != self._settings[k]}
+        reply = self._ask({**request, "settings": changed})
+        if "error" in reply:
+            kinds, message = reply["error"]
+            if kinds == "NotPlain":
+                raise CannotSplit(str(message))
+            raise _error(kinds, str(message))
+        return reply
+
+    def decode(self, data: Any, depth: int = 0) -> Any:
+        """Decode data from the student's process, or raise CannotSplit if it is malformed."""
+        try:
+            return super().decode(data, depth)
+        except NotPlain as error:
+            raise CannotSplit(str(error)) from None
+
+
+def _current_settings() -> dict[str, Any]:
+    return {name: getattr(jax.config, name, None) for name in _SETTINGS}
+
+
+def _overwrite(value: Any, new: Any) -> None:
+    """Change an argument in the judge's process as the answer changed it."""
+    if isinstance(value, np.ndarray) and isinstance(new, np.ndarray) and value.shape == new.shape:
+        value[...] = new
+    elif isinstance(value, np.random.Generator):
+        value.bit_generator.state = new.bit_generator.state
+    elif isinstance(value, list):
+        value[:] = new
+    elif isinstance(value, dict | set):
+        value.clear()
+        value.update(new)
+
+
+def _error(kinds: list[str], message: str) -> BaseException:
+    """Return an error of the first class in a list that is one of Python's or JAX's."""
+    for name in kinds:
+        found = getattr(builtins, name, None) or getattr(jax.errors, name, None)
+        if isinstance(found, type) and issubclass(found, Exception):
+            made = found.__new__(found)
+            made.args = (message,)
+            return made
+    return RuntimeError(message)

@@ -1,0 +1,143 @@
+"""Judge the tests of one submission, and start a new judge if one ends."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from jaxbits_grader.authoring.assignment import Assignment
+from jaxbits_grader.authoring.cell_markers import solution_source
+from jaxbits_grader.cell_names import bound_names, used_names
+from jaxbits_grader.judging.judge import Judge, JudgeEnded, Verdict, launch_judge
+from jaxbits_grader.notebook import nbgrader_metadata
+from jaxbits_grader.running.kernel_client import Kernel
+from jaxbits_grader.running.limits import Limits
+
+_SERVER = "__import__('jaxbits_grader.judging.answer_server', fromlist=['x'])"
+
+
+@dataclass(frozen=True)
+class _Given:
+    source: str
+    names: list[str]
+    answers: list[str]
+
+
+class JudgeSession:
+    """Judges the tests of a submission.
+
+    Args:
+        assignment: The assignment, which provides the given cells and the tests.
+        prefix: The prefix of the private names of given values in the student's kernel.
+        limits: The resources that the judge may use.
+        unsafe: Whether to start the judge outside the sandbox.
+        cache: A folder in which judges keep compiled programs, or None.
+    """
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        prefix: str,
+        limits: Limits,
+        *,
+        unsafe: bool = False,
+        cache: Path | None = None,
+    ) -> None:
+        self._assignment, self._prefix = assignment, prefix
+        self._limits, self._unsafe, self._cache = limits, unsafe, cache
+        self._stack = contextlib.ExitStack()
+        self._judge: Judge | None = None
+        self._given: list[_Given] = []
+        self._answers = _answer_names(assignment)
+
+    def start(self) -> None:
+        """Start a judge that has run the given cells so far."""
+        self._stack.close()
+        self._judge = self._stack.enter_context(
+            launch_judge(self._limits, unsafe=self._unsafe, cache=self._cache)
+        )
+        for given in self._given:
+            self._judge.run_given(given.source, given.names, given.answers)
+
+    def close(self) -> None:
+        """End the judge's process."""
+        self._stack.close()
+
+    def run_given(self, grade_id: str) -> None:
+        """Let the judge run a given cell of the assignment."""
+        source = self._assignment.cell(grade_id).source
+        given = _Given(source, sorted(bound_names(source)), self._used_answers(source))
+        self._given.append(given)
+        if self._judge is not None:
+            self._judge.run_given(given.source, given.names, given.answers)
+
+    def run_test(self, kernel: Kernel, grade_id: str) -> Verdict:
+        """Return the judge's verdict about a test of the answers that a kernel has defined.
+
+        Raises:
+            RunEnded: If the kernel died or had to be killed.
+        """
+        if reason := self._assignment.together.get(grade_id):
+            return Verdict(cannot=reason)
+        source = self._assignment.cell(grade_id).source
+        spent = 0.0
+
+        def ask(request: str) -> str | None:
+            nonlocal spent
+            began = time.monotonic()
+            reply = kernel.evaluate(f"{_SERVER}.answer({request!r}, {self._prefix!r})")
+            spent += time.monotonic() - began
+            if spent > self._limits.cell_seconds:
+                raise JudgeEnded("the test took too long")
+            return reply
+
+        try:
+            if self._judge is None:
+                self.start()
+            assert self._judge is not None
+            return self._judge.run_test(source, self._used_answers(source), ask)
+        except JudgeEnded as reason:
+            self._judge = None
+            return Verdict(error=("TimeoutError", str(reason)), ended=True)
+
+    def _used_answers(self, source: str) -> list[str]:
+        return sorted(used_names(source) & self._answers)
+
+
+def _answer_names(assignment: Assignment) -> set[str]:
+    """Return the names that answers define, and those that only unlocked cells define."""
+    answers: set[str] = set()
+    unlocked: set[str] = set()
+    given: set[str] = set()
+    for cell in assignment.notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        metadata = nbgrader_metadata(cell)
+        if metadata.get("solution"):
+            answers |= bound_names(solution_source(cell.source))
+        elif not metadata:
+            unlocked |= bound_names(cell.source)
+        elif not metadata.get("grade"):
+            given |= bound_names(cell.source)
+    return answers | (unlocked - given)
+
+
+@contextlib.contextmanager
+def open_session(
+    assignment: Assignment,
+    prefix: str,
+    limits: Limits,
+    *,
+    unsafe: bool = False,
+    cache: Path | None = None,
+) -> Iterator[JudgeSession]:
+    """Yield a session whose judge has started. When the block ends, end the judge."""
+    session = JudgeSession(assignment, prefix, limits, unsafe=unsafe, cache=cache)
+    session.start()
+    try:
+        yield session
+    finally:
+        session.close()

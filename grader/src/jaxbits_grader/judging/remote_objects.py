@@ -1,0 +1,95 @@
+"""Stand in, in the judge's process, for what a student's notebook defines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+if TYPE_CHECKING:
+    from jaxbits_grader.judging.channel import Channel
+
+
+class CannotSplit(BaseException):
+    """Raised if a test needs the function itself. The message says why.
+
+    It is no Exception, so that a test cannot catch it by accident.
+    """
+
+
+class Remote:
+    """An object in the student's process, such as a function.
+
+    Calling it sends the arguments to the student's process and returns the result. If an argument
+    is a tracer, the judge asks for the function's jaxpr and evaluates it itself.
+    """
+
+    def __init__(self, channel: Channel, number: int, kind: str, is_callable: bool) -> None:
+        self._channel, self._number, self._kind = channel, number, kind
+        self._is_callable = is_callable
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the object in the student's process, or evaluate its jaxpr in this one."""
+        if not self._is_callable:
+            raise TypeError(f"{self._kind!r} object is not callable")
+        return self._channel.call(self, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._channel.request(
+            {"do": "attribute", "on": self._channel.encode(self), "name": name}
+        )
+
+    def __len__(self) -> int:
+        return int(self._operate("len"))
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        iterator = self._operate("iter")
+        while True:
+            try:
+                yield self._channel.operate("next", iterator)
+            except StopIteration:
+                return
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._operate("getitem", key)
+
+    def _operate(self, name: str, *more: Any) -> Any:
+        return self._channel.operate(name, self, *more)
+
+
+class RemoteTree:
+    """A tree whose class only the student's process knows, such as a student's NamedTuple.
+
+    JAX flattens it into its leaves.
+    """
+
+    def __init__(self, number: int, fields: tuple[str, ...], leaves: list[Any]) -> None:
+        self._number, self._fields, self._leaves = number, fields, leaves
+
+    def __getattr__(self, name: str) -> Any:
+        fields = self.__dict__.get("_fields", ())
+        if name in fields and len(fields) == len(self._leaves):
+            return self._leaves[fields.index(name)]
+        raise AttributeError(name)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._leaves)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._leaves[key]
+
+    def __len__(self) -> int:
+        return len(self._leaves)
+
+
+jax.tree_util.register_pytree_node(
+    RemoteTree,
+    lambda tree: (tree._leaves, (tree._number, tree._fields)),
+    lambda aux, leaves: RemoteTree(*aux, list(leaves)),
+)

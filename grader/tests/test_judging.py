@@ -1,0 +1,337 @@
+"""Test that tests are judged outside the student's process, and that nothing there changes that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import grading_harness as harness
+import pytest
+from jaxbits_grader.authoring.assignment_source import SourceError, parse_assignment
+from jaxbits_grader.authoring.notebook_versions import student_notebook
+from jaxbits_grader.checking.hidden_test_run import RunResult, run_hidden_tests
+from jaxbits_grader.intake.notebook_repair import repair_notebook
+from jaxbits_grader.notebook import Cell, ParsedNotebook
+from jaxbits_grader.running.kernel_client import KernelNotStarted
+from jaxbits_grader.running.limits import Limits
+
+SOURCE = """---
+jupytext: {text_representation: {extension: .md, format_name: myst}}
+kernelspec: {display_name: Python 3, language: python, name: python3}
+assignment:
+  title: Springs
+  chapter: 02-pure-functions
+  minutes: 10
+  goals: [pull]
+  tasks: {start: "The start.", pull: "The pull.", sort_in: "The list."}
+---
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: given, locked: true}
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxbits import detect, testing
+
+def stiff(x):
+    return 2.0 * x
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: start, solution: true}
+def start(length):
+    ### BEGIN SOLUTION
+    return {"length": jnp.float32(length), "count": jnp.int32(0)}
+    ### END SOLUTION
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: start-values, points: 1}
+testing.assert_close(start(2.0)["count"], 0, "the count starts at 0")
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: pull, solution: true}
+def pull(state, force, law=stiff):
+    ### BEGIN SOLUTION
+    length = state["length"] + law(force) ** 2
+    return {"length": length, "count": state["count"] + 1}, length
+    ### END SOLUTION
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: pull-values, points: 2}
+state, length = pull(start(1.0), 0.5)
+assert np.allclose(length, 2.0), "one plus one"
+### BEGIN HIDDEN TESTS
+for force in np.random.default_rng(3).uniform(1.0, 2.0, 4).astype(np.float32):
+    before = float(length)
+    state, length = pull(state, jnp.float32(force))
+    assert np.isclose(length, before + (2.0 * float(force)) ** 2), "each pull lengthens the spring"
+scale = 3.0
+_, length = pull(start(0.0), 2.0, lambda x: scale * x)
+testing.assert_close(length, 36.0, "the law of the test must be used")
+### END HIDDEN TESTS
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: pull-transformed, points: 3}
+assert callable(pull), "a function"
+### BEGIN HIDDEN TESTS
+last, lengths = jax.jit(lambda s: lax.scan(pull, s, jnp.arange(3.0)))(start(1.0))
+testing.assert_close(lengths, [1.0, 5.0, 21.0], "the scan is wrong")
+testing.assert_close(last["count"], 3, "the count is wrong")
+slope = jax.grad(lambda f: pull(start(1.0), f)[1])(1.5)
+testing.assert_close(slope, 12.0, "the slope is wrong")
+assert testing.count_traces(pull, [(start(1.0), jnp.float32(1)), (last, jnp.float32(2))]) == 1, (
+    "one trace"
+)
+assert detect.inplace(pull, start(1.0), jnp.float32(1)) == [], "no change in place"
+### END HIDDEN TESTS
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: pull-compiled, points: 1}
+pull(start(0.0), np.float32(3.0))
+with testing.count_compilations("compile") as compiled:
+    pull(start(0.0), np.float32(4.0))
+assert compiled[0] == 0, "no program may be compiled"
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: sort_in, solution: true}
+def sort_in(values, new):
+    ### BEGIN SOLUTION
+    values.append(new)
+    values.sort()
+    return None
+    ### END SOLUTION
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: sort_in-values, points: 1}
+values = [1, 3]
+sort_in(values, 2)
+assert values == [1, 2, 3], "the list must change"
+```
+""".replace("sort_in", "insert")
+RIGHT = {
+    "start": "def start(n):\n    return {'length': jnp.float32(n), 'count': jnp.int32(0)}",
+    "pull": (
+        "def pull(state, force, law=stiff):\n"
+        "    length = state['length'] + law(force) ** 2\n"
+        "    return {'length': length, 'count': state['count'] + 1}, length"
+    ),
+    "insert": "def insert(values, new):\n    values.append(new)\n    values.sort()",
+}
+WRONG = {
+    "start": "def start(n):\n    return {'length': jnp.float32(n), 'count': jnp.int32(7)}",
+    "pull": "def pull(state, force, law=stiff):\n    return state, state['length'] + 1.0",
+    "insert": "def insert(values, new):\n    pass",
+}
+FULL = {
+    "start-values": 1,
+    "pull-values": 2,
+    "pull-transformed": 3,
+    "pull-compiled": 1,
+    "insert-values": 1,
+}
+
+
+def grade(answers: dict[str, str], attack: str = "", limits: Limits | None = None) -> RunResult:
+    assignment = parse_assignment(SOURCE, "springs")
+    released = ParsedNotebook.from_nbformat(student_notebook(assignment))
+    cells = []
+    for cell in released.cells:
+        if cell.grade_id == "start" and attack:
+            cells.append(Cell("code", attack))
+        cells.append(replace(cell, source=answers.get(str(cell.grade_id), cell.source)))
+    repaired = repair_notebook(ParsedNotebook(tuple(cells)), released)
+    return run_hidden_tests(repaired, assignment, limits or Limits())
+
+
+def points(result: RunResult) -> dict[str, float]:
+    return {cell.id: cell.points or 0 for cell in result.points}
+
+
+@harness.needs_sandbox
+def test_right_answers_get_all_points() -> None:
+    result = grade(RIGHT)
+    assert (points(result), result.tampering, result.odd) == (FULL, (), ())
+
+
+UNUSUAL = {
+    "named tuple": """
+from typing import NamedTuple
+class Spring(NamedTuple):
+    length: jax.Array
+    count: jax.Array
+    def __getitem__(self, key):
+        return getattr(self, key) if isinstance(key, str) else tuple.__getitem__(self, key)
+def start(length):
+    return {"count": jnp.int32(0), "length": jnp.float32(length), "more": Spring(jnp.ones(2), ())}
+def pull(state, force, law=stiff):
+    length = state["length"] + jnp.square(law(force))
+    more = state["more"]._replace(length=state["more"].length * 2)
+    return {"length": length, "count": state["count"] + 1, "more": more}, length
+""",
+    "jitted": """
+import functools
+def start(length):
+    return dict(length=jnp.asarray(length, jnp.float32), count=jnp.zeros((), jnp.int32))
+@functools.partial(jax.jit, static_argnames="law")
+def pull(state, force, law=stiff):
+    length = state["length"] + law(force) ** 2
+    grown = dict(length=length - state["length"], count=1)
+    return jax.tree.map(lambda a, b: a + b, state, grown), length
+""",
+    "custom derivative": """
+def start(length):
+    return {"length": jnp.float32(length), "count": jnp.int32(0)}
+@jax.custom_jvp
+def square(x):
+    return x * x
+square.defjvps(lambda t, ans, x: 2 * x * t)
+class Pull:
+    def __call__(self, state, force, law=stiff):
+        length = state["length"] + square(law(force))
+        return {"length": length, "count": state["count"] + 1}, length
+pull = Pull()
+""",
+}
+
+
+@harness.needs_sandbox
+@pytest.mark.parametrize("style", UNUSUAL)
+def test_unusual_right_answers_get_all_points(style: str) -> None:
+    result = grade({**RIGHT, "start": UNUSUAL[style], "pull": "pass"})
+    assert (points(result), result.tampering) == (FULL, ())
+
+
+# Each of these gives WRONG answers and tries to make the tests pass all the same.
+ATTACKS = {
+    "nothing": "",
+    "compiler class": """
+import ast
+from IPython.core.compilerop import CachingCompiler
+parse = CachingCompiler.ast_parse
+def lenient(self, source, *rest, **options):
+    tree = parse(self, source, *rest, **options)
+    if "_finished" in source:
+        tree.body = tree.body[-1:]
+    return tree
+CachingCompiler.ast_parse = lenient
+""",
+    "transformer class": """
+from IPython.core.inputtransformer2 import TransformerManager
+transform = TransformerManager.transform_cell
+TransformerManager.transform_cell = lambda self, cell: (
+    (lambda text: text.rstrip().rsplit("\\n", 1)[-1] if "_finished" in cell else text)(
+        transform(self, cell)
+    )
+)
+""",
+    "private NumPy": """
+import numpy._core.numeric as numeric
+numeric.isclose = lambda *a, **k: np.bool_(True)
+np.isclose = np.allclose = numeric.allclose = lambda *a, **k: True
+""",
+    "copy of testing": """
+import builtins, sys
+for name, thing in list(globals().items()):
+    if "testing" in name:
+        for check in ("assert_" + "close", "assert_" + "array"):
+            setattr(thing, check, lambda *a, **k: None)
+""",
+    "equal to anything": """
+class Any(float):
+    __eq__ = lambda self, other: True
+    __hash__ = float.__hash__
+    __array__ = None
+answer = Any(1.0)
+""",
+    "server": """
+from jaxbits_grader.judging import answer_server
+import json
+answer_server.answer = lambda request, prefix: json.dumps({"value": ["bool", True]})
+""",
+    "server that dies": """
+from jaxbits_grader.judging import answer_server
+answer_server.answer = lambda request, prefix: "{" * 10**6
+""",
+    "server with huge arrays": """
+from jaxbits_grader.judging import answer_server
+import json
+data = ["numpy", "float32", [10**6, 10**6], ""]
+answer_server.answer = lambda request, prefix: json.dumps({"value": data})
+""",
+    "make_jaxpr": """
+trace = jax.make_jaxpr
+jax.make_jaxpr = lambda fn, *a, **k: trace(lambda *x: [jnp.zeros(())] * 3, *a, **k)
+""",
+}
+
+
+@harness.needs_sandbox
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_wrong_answers_get_no_points_unnoticed(attack: str) -> None:
+    result = grade(WRONG, ATTACKS[attack])
+    earned = points(result)
+    earned.pop("pull-compiled")  # The wrong answer compiles nothing either.
+    assert not any(earned.values()) or result.tampering, result
+    if attack == "nothing":
+        assert result.tampering == ()
+
+
+@harness.needs_sandbox
+def test_judge_does_not_hide_compilations() -> None:
+    # The judge calls this answer first, so that its program for 4.0 exists when the test counts.
+    lasting = (
+        "@jax.jit\ndef one(x):\n    return x\n@jax.jit\ndef four(x):\n    return x + 0\n"
+        + RIGHT["pull"].replace("law(force)", "law((four if force == 4 else one)(force))")
+    )
+    result = grade({**RIGHT, "pull": lasting})
+    assert points(result)["pull-compiled"] == 0
+
+
+@harness.needs_sandbox
+def test_endless_answer_costs_only_its_own_tests() -> None:
+    endless = "def pull(state, force, law=stiff):\n    while True: pass"
+    result = grade({**RIGHT, "pull": endless}, limits=Limits(cell_seconds=4))
+    assert points(result) == {**FULL, "pull-values": 0, "pull-transformed": 0, "pull-compiled": 0}
+    assert set(result.slow) == {"pull-values", "pull-transformed", "pull-compiled"}
+
+
+@harness.needs_sandbox
+def test_slow_given_cell_is_the_machines_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = SOURCE.replace("def stiff", "import time\ntime.sleep(60)\n\ndef stiff")
+    monkeypatch.setitem(globals(), "SOURCE", slow)
+    with pytest.raises(KernelNotStarted, match="given cell given took too long"):
+        grade(RIGHT, limits=Limits(cell_seconds=5))
+
+
+@harness.needs_sandbox
+def test_failed_test_names_its_check_and_class_of_exception() -> None:
+    raising = "def pull(state, force, law=stiff):\n    raise KeyError('917')"
+    result = grade({**RIGHT, "pull": raising})
+    messages = {cell.id: cell.message for cell in result.points if cell.message}
+    assert messages == {
+        "pull-values": "KeyError before this check: one plus one",
+        "pull-transformed": "KeyError before this check: the scan is wrong",
+        "pull-compiled": "KeyError before this check: no program may be compiled",
+    }
+
+
+def test_only_tests_may_be_together() -> None:
+    text = SOURCE.replace(
+        "grade_id: pull, solution: true", "grade_id: pull, solution: true, together: x"
+    )
+    with pytest.raises(SourceError, match="only a test may be 'together', got 'pull'"):
+        parse_assignment(text, "springs")
+
+
+def test_assignment_knows_which_tests_run_together() -> None:
+    text = SOURCE.replace(
+        "start-values, points: 1", "start-values, points: 1, together: it reads a file"
+    )
+    assert parse_assignment(text, "springs").together == {"start-values": "it reads a file"}
