@@ -475,3 +475,22 @@ def test_nan_advises_on_the_epsilon_of_an_optimizer_in_float16():
     (found,) = detect.nan(first_updates, gradient)
     assert "eps=1e-4" in found.fix
     assert found.catalogue_id == "adam-float16-eps"
+
+
+@pytest.mark.parametrize(
+    ("parents", "severity"), [([-1, 0, 1], "note"), ([-2, 0, 1], "error"), ([3, 0, 1], "error")]
+)
+def test_out_of_bounds_accepts_only_segment_minus_one(parents, severity):
+    def push(forces, parents):
+        return forces - jax.ops.segment_sum(forces, parents, 3)
+
+    arguments = jnp.ones((3, 2)), jnp.array(parents)
+    (found,) = detect.out_of_bounds(push, *arguments)
+    assert found.severity == severity
+    assert found.place.line == push.__code__.co_firstlineno + 1
+    assert "counted from the end" not in found.evidence
+
+    def push_existing(forces, parents):
+        return forces - jax.ops.segment_sum(forces, parents, 3, mode="drop")
+
+    assert detect.out_of_bounds(push_existing, *arguments) == []

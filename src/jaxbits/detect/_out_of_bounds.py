@@ -26,6 +26,7 @@ from jaxbits._analysis.source.mode_argument import has_mode_argument
 
 _FIX = "correct the index, or say what you mean: `.at[i].get(mode='fill')`, `mode='drop'`"
 _DROP_FIX = "write with `mode='drop'`, which says that this is meant"
+_SEGMENT_FIX = "pass `mode='drop'` to the segment function, which says that this is meant"
 _WINDOW_FIX = (
     "correct the start, or index each position by itself, as in `x.at[start + jnp.arange(size)]`"
 )
@@ -152,8 +153,9 @@ def out_of_bounds(target: FunctionUnderTest) -> Iterator[Finding]:
     The detector runs the program again and counts the bad indices in each gather, scatter, and
     dynamic slice. It reports all of them with their lines, including those inside `jit`, `vmap`,
     `grad`, `scan`, `while_loop`, and `cond`. It reports only a note for a read that never reaches
-    the result, for a write that does not change it, and for a write to the index `n` of an array of
-    `n` elements if a `jnp.where` chooses this index, so that JAX drops the write. It assumes that
+    the result, for a write that does not change it, for the segment -1 of `jax.ops.segment_sum`,
+    and for a write to the index `n` of an array of `n` elements if a `jnp.where` chooses this
+    index. JAX drops what the last two write. It assumes that
     lines with a `mode=` argument are intended. The detector cannot see indices that do not occur
     with these arguments. It also cannot see a label outside the range of `one_hot`, a clamped
     `switch` index, or an index that has already wrapped around in a small integer dtype.
@@ -174,7 +176,9 @@ def out_of_bounds(target: FunctionUnderTest) -> Iterator[Finding]:
         is_dropped = False
         if not is_masked and target.trace.program is not None and _drops(site):
             sentinels = sentinels or SentinelIndices(target.trace.program)
-            is_dropped = sentinels.explain(site, [d for d, _ in _limits(site.equation)])
+            is_dropped = _means_no_segment(site) or sentinels.explain(
+                site, [d for d, _ in _limits(site.equation)]
+            )
         yield _finding(site, is_masked, is_dropped)
 
 
@@ -186,6 +190,20 @@ def _drops(site: Site) -> bool:
     equation, is_backward = site.equation, site.context.is_transposed(site.equation)
     name, mode = equation.primitive.name, str(equation.params.get("mode"))
     return "FILL" in mode and (name == "gather" if is_backward else name.startswith("scatter"))
+
+
+def _means_no_segment(site: Site) -> bool:
+    """Return whether all bad indices are the segment -1, which usually stands for no segment.
+
+    The functions for segments document that they drop what is out of bounds:
+    https://docs.jax.dev/en/latest/_autosummary/jax.ops.segment_sum.html
+    """
+    return _is_segment(site) and int(site.low) == int(site.high) == -1
+
+
+def _is_segment(site: Site) -> bool:
+    name = unqualified_name(site.context.library_entry(site.equation)) or ""
+    return name.startswith("segment_")
 
 
 def _finding(site: Site, is_masked: bool, is_dropped: bool) -> Finding:
@@ -203,7 +221,8 @@ def _finding(site: Site, is_masked: bool, is_dropped: bool) -> Finding:
     valid = " or ".join(f"0…{limit}" for limit in limits)
     low, high = int(site.low), int(site.high)
     values = f"{low} to {high}" if low != high else f"{low}"
-    origin = ", after negative ones were counted from the end" if low < 0 else ""
+    is_counted = low < 0 and not _is_segment(site)
+    origin = ", after negative ones were counted from the end" if is_counted else ""
     noun = "index" if site.count == 1 else "indices"
     evidence = f"{site.count} {noun} outside {valid}, {values}{origin}"
     if kind == "write" and "transpose(" in _jax_compat.name_stack(site.equation):
@@ -215,6 +234,9 @@ def _finding(site: Site, is_masked: bool, is_dropped: bool) -> Finding:
         what = "what is read does not reach" if kind == "read" else "the write does not change"
         message = f"{kind} out of bounds, but {what} the result"
         return Finding("note", message, evidence, "none needed", site.location)
+    if is_dropped and low < 0:
+        message = "the segment -1 does not exist, so that JAX drops what belongs to it"
+        return Finding("note", message, evidence, _SEGMENT_FIX, site.location)
     if is_dropped:
         message = "a `where` chooses an index outside the array, so that JAX drops the write"
         return Finding("note", message, evidence, _DROP_FIX, site.location)
