@@ -75,10 +75,10 @@ class GradientTest:
     """A test of the gradient of a program's loss.
 
     If the first result of the program is a floating-point scalar, the loss is the sum of all
-    results that are floating-point scalars. Otherwise, if the program has only one result, the loss
-    is the sum of its elements. Results that depend on a library's own state, such as the weights
-    that an optimizer has updated, are not part of the loss, because nobody differentiates them. The
-    gradient is taken with respect to the floating-point inputs that the loss depends on.
+    results that are floating-point scalars. Otherwise, if the function returns only one array, the
+    loss is the sum of its elements. Results that depend on a library's own state, such as the
+    weights that an optimizer has updated, are not part of the loss, because nobody differentiates
+    them. The gradient is taken with respect to the floating-point inputs that the loss depends on.
     """
 
     def __init__(self, target: FunctionUnderTest) -> None:
@@ -91,11 +91,12 @@ class GradientTest:
         )
         # The first two keys of a path lead to the argument of the call.
         self._argument_of = [leaves[index][0][:2] for index in target.trace.traced]
-        results = [n for n, aval in enumerate(program.out_avals) if is_floating(aval)]
-        scalars = [n for n in results if program.out_avals[n].shape == ()]
+        returned = program.out_avals[: target.trace.num_returned]
+        results = [n for n, aval in enumerate(returned) if is_floating(aval)]
+        scalars = [n for n in results if returned[n].shape == ()]
         # A function returns its loss first, so a scalar after other results is not a loss.
         self.is_scalar = scalars[:1] == [0]
-        only_result = results if len(program.out_avals) == 1 else []
+        only_result = results if len(returned) == 1 else []
         self._results = scalars if self.is_scalar else only_result
         if state := library_state_inputs(target):
             self._results = [n for n in self._results if not state & inputs_of_result(program, n)]
