@@ -187,6 +187,38 @@ def test_array_stored_in_an_argument_counts_as_a_result():
     assert "jnp.log" in line_of(audit(step, {"total": jnp.zeros(())}, jnp.ones(3)), "nan")
 
 
+# A method that keeps the optimizer's state in an attribute
+
+
+@jax.jit
+def update_weights(weights, state, batch):
+    grads = jax.grad(lambda weights: ((batch * weights) ** 2).mean())(weights)
+    updates, state = optax.adam(1e-3).update(grads, state)
+    weights = optax.apply_updates(weights, updates)
+    return weights, state, {"loss": ((batch * weights) ** 2).mean()}
+
+
+class Agent:
+    def __init__(self):
+        self.weights = jnp.ones(3)
+        self.state = optax.adam(1e-3).init(self.weights)
+
+    def step(self, batch):
+        self.weights, self.state, info = update_weights(self.weights, self.state, batch)
+        return info
+
+    def loss(self, batch):
+        return jnp.sqrt((batch * self.weights) ** 2 + self.state[0].mu).mean()
+
+
+def test_gradient_of_a_loss_after_an_update_of_attributes_is_not_examined():
+    assert not audit(Agent().step, np.zeros((4, 3), np.float32), checks=["nan"])["nan"]
+
+
+def test_gradient_of_a_loss_that_only_reads_an_optimizer_state_is_examined():
+    assert audit(Agent().loss, np.zeros((4, 3), np.float32), checks=["nan"])["nan"]
+
+
 # Haiku
 
 

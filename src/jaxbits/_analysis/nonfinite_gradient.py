@@ -14,10 +14,15 @@ import numpy as np
 
 from jaxbits import _jax_compat
 from jaxbits._analysis import jaxpr_utils, resource_limits
-from jaxbits._analysis.carried_state import library_state_inputs
+from jaxbits._analysis.carried_state import library_state_constants, library_state_inputs
 from jaxbits._analysis.code_location import CodeLocation
 from jaxbits._analysis.function_under_test import FunctionUnderTest
-from jaxbits._analysis.gradient_flow import GradientFlow, inputs_of_result, is_floating
+from jaxbits._analysis.gradient_flow import (
+    GradientFlow,
+    constants_of_result,
+    inputs_of_result,
+    is_floating,
+)
 from jaxbits._analysis.inner_limits import LIMITS
 from jaxbits._analysis.instrumented_run import (
     as_arrays,
@@ -100,6 +105,12 @@ class GradientTest:
         self._results = scalars if self.is_scalar else only_result
         if state := library_state_inputs(target):
             self._results = [n for n in self._results if not state & inputs_of_result(program, n)]
+        if kept := set(map(id, library_state_constants(target))):
+            self._results = [
+                n
+                for n in self._results
+                if kept.isdisjoint(map(id, constants_of_result(program, n)))
+            ]
         inputs = [n for n, aval in enumerate(program.in_avals) if is_floating(aval) and aval.size]
         self.flow = GradientFlow(program, self._results, inputs)
         names = {equation.primitive.name for equation in jaxpr_utils.all_equations(program)}
