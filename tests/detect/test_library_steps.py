@@ -219,6 +219,26 @@ def test_gradient_of_a_loss_that_only_reads_an_optimizer_state_is_examined():
     assert audit(Agent().loss, np.zeros((4, 3), np.float32), checks=["nan"])["nan"]
 
 
+class WeakAgent(Agent):
+    def __init__(self):
+        self.weights = jnp.full(
+            (), 1.0
+        )  # The update makes it strong.
+        self.state = optax.adam(1e-3).init(self.weights)
+
+
+class ForgetfulAgent(Agent):
+    def step(self, batch):
+        update = jax.jit(lambda weights: weights - 0.1 * batch.mean())
+        self.weights = update(self.weights)
+
+
+def test_types_that_settle_after_a_few_calls_do_not_compile_in_each_call():
+    batch = np.ones(3, np.float32)
+    assert not audit(WeakAgent().step, batch, checks=["recompile"])["recompile"]
+    assert audit(ForgetfulAgent().step, batch, checks=["recompile"])["recompile"]
+
+
 # Haiku
 
 
