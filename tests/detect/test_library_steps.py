@@ -221,9 +221,7 @@ def test_gradient_of_a_loss_that_only_reads_an_optimizer_state_is_examined():
 
 class WeakAgent(Agent):
     def __init__(self):
-        self.weights = jnp.full(
-            (), 1.0
-        )  # The update makes it strong.
+        self.weights = jnp.full((), 1.0)  # The update makes it strong.
         self.state = optax.adam(1e-3).init(self.weights)
 
 
