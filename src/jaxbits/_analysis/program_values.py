@@ -76,7 +76,7 @@ def split_outputs(output: Any, is_dropped: Callable[[Any], bool]) -> tuple[Any, 
     return list(itertools.compress(leaves, keeps)), types
 
 
-def stored_arrays(arguments: Any, given: Sequence[Any], trace: Any) -> list[Tracer]:
+def stored_arrays(arguments: Any, given: Sequence[Any], trace: Any) -> list[Any]:
     """Return the arrays that a traced function has stored in its arguments.
 
     Args:
@@ -85,7 +85,7 @@ def stored_arrays(arguments: Any, given: Sequence[Any], trace: Any) -> list[Trac
         trace: The object that represents the trace of the function. Arrays of inner traces, which
             must not be used outside them, are left out.
     """
-    found: dict[int, Tracer] = {}
+    found: dict[int, Any] = {}
     with contextlib.suppress(Exception):  # A user's container may reject what it now contains.
         for leaf in jax.tree.leaves(arguments, is_leaf=is_iterator):
             if isinstance(leaf, Tracer) and _jax_compat.trace_of(leaf) is trace:
