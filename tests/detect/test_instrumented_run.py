@@ -150,3 +150,24 @@ def test_untested_mask_is_gap_and_not_finding(monkeypatch, seconds, severities):
     assert [gap.case for gap in report.gaps] == ([] if severities else ["partial", "partial"])
     (found,) = detect.out_of_bounds(lambda t, i: t[i].sum(), table, used)
     assert found.severity == "error"  # A single bad read needs no further run.
+
+
+def _mean(w, x):
+    return w - 0.1 * lax.pmean(w * x, "i")
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        lambda w, xs: lax.scan(lambda w, x: (_mean(w, x), None), w, xs)[0],
+        lambda w, xs: lax.while_loop(lambda w: lax.pmax(w, "i") > 0.1, lambda w: _mean(w, 1.0), w),
+        lambda w, xs: lax.cond(w > 0, lambda w: _mean(w, 1.0), lambda w: w, w),
+        lambda w, xs: jax.jit(lambda w: _mean(w, 1.0) + lax.axis_index("i"))(w),
+    ],
+    ids=["scan", "while", "cond", "jit"],
+)
+def test_pmap_with_collective_in_inner_program_is_examined(update):
+    mapped = jax.pmap(lambda w, xs, i: update(w, xs) + xs[i], axis_name="i")
+    arrays = jnp.ones(1), jnp.ones((1, 4))
+    assert audit(mapped, *arrays, jnp.array([7]))["out_of_bounds"]
+    assert audit(mapped, *arrays, jnp.array([2])).ok

@@ -141,6 +141,102 @@ def test_nnx_step_reports_label_outside_logits():
     assert "batch[1] + 1" in line_of(report, "out_of_bounds")
 
 
+@nnx.jit
+def nnx_step_without_result(model, optimizer, x, key):
+    def loss_of(model):
+        first, second = jax.random.normal(key, (2,)), jax.random.normal(key, (2,))
+        return jnp.linalg.norm(model(x), axis=-1).mean() + (model.bias[...] * first * second).sum()
+
+    optimizer.update(model, nnx.grad(loss_of)(model))
+
+
+def test_nnx_step_without_result_reports_nan_weights_and_key_reuse():
+    model = nnx.Linear(3, 2, rngs=nnx.Rngs(0))
+    optimizer = nnx.Optimizer(model, optax.adam(1e-3), wrt=nnx.Param)
+    report = audit(nnx_step_without_result, model, optimizer, jnp.zeros((4, 3)), KEY)
+    assert "norm" in line_of(report, "nan")
+    assert "second" in line_of(report, "key_reuse")
+
+
+class NnxMasked(nnx.Module):
+    def __init__(self):
+        self.scale = nnx.Param(jnp.ones(3))
+        self.mask = nnx.Variable(jnp.array([0.0, -jnp.inf, 0.0]))
+
+    def __call__(self, x):
+        return jax.nn.softmax(x * self.scale[...] + self.mask[...])
+
+
+@pytest.mark.parametrize("returns_loss", [False, True])
+def test_nnx_step_that_keeps_infinite_mask_is_clean(returns_loss):
+    @nnx.jit
+    def step(model, optimizer, x):
+        loss, grads = nnx.value_and_grad(lambda model: (model(x) ** 2).sum())(model)
+        optimizer.update(model, grads)
+        return loss if returns_loss else None
+
+    model = NnxMasked()
+    optimizer = nnx.Optimizer(model, optax.adam(1e-2), wrt=nnx.Param)
+    assert not audit(step, model, optimizer, jnp.arange(3.0))["nan"]
+
+
+def test_array_stored_in_an_argument_counts_as_a_result():
+    def step(state, x):
+        state["total"] = jnp.log(x - x).sum()
+
+    assert "jnp.log" in line_of(audit(step, {"total": jnp.zeros(())}, jnp.ones(3)), "nan")
+
+
+# A method that keeps the optimizer's state in an attribute
+
+
+@jax.jit
+def update_weights(weights, state, batch):
+    grads = jax.grad(lambda weights: ((batch * weights) ** 2).mean())(weights)
+    updates, state = optax.adam(1e-3).update(grads, state)
+    weights = optax.apply_updates(weights, updates)
+    return weights, state, {"loss": ((batch * weights) ** 2).mean()}
+
+
+class Agent:
+    def __init__(self):
+        self.weights = jnp.ones(3)
+        self.state = optax.adam(1e-3).init(self.weights)
+
+    def step(self, batch):
+        self.weights, self.state, info = update_weights(self.weights, self.state, batch)
+        return info
+
+    def loss(self, batch):
+        return jnp.sqrt((batch * self.weights) ** 2 + self.state[0].mu).mean()
+
+
+def test_gradient_of_a_loss_after_an_update_of_attributes_is_not_examined():
+    assert not audit(Agent().step, np.zeros((4, 3), np.float32), checks=["nan"])["nan"]
+
+
+def test_gradient_of_a_loss_that_only_reads_an_optimizer_state_is_examined():
+    assert audit(Agent().loss, np.zeros((4, 3), np.float32), checks=["nan"])["nan"]
+
+
+class WeakAgent(Agent):
+    def __init__(self):
+        self.weights = jnp.full((), 1.0)  # The update makes it strong.
+        self.state = optax.adam(1e-3).init(self.weights)
+
+
+class ForgetfulAgent(Agent):
+    def step(self, batch):
+        update = jax.jit(lambda weights: weights - 0.1 * batch.mean())
+        self.weights = update(self.weights)
+
+
+def test_types_that_settle_after_a_few_calls_do_not_compile_in_each_call():
+    batch = np.ones(3, np.float32)
+    assert not audit(WeakAgent().step, batch, checks=["recompile"])["recompile"]
+    assert audit(ForgetfulAgent().step, batch, checks=["recompile"])["recompile"]
+
+
 # Haiku
 
 

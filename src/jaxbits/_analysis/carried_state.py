@@ -52,6 +52,22 @@ def library_state_inputs(target: FunctionUnderTest) -> set[int]:
     return found
 
 
+def library_state_constants(target: FunctionUnderTest) -> list[Any]:
+    """Return the arrays of a library's state that the function replaces in its Python state.
+
+    An example is the state of an Optax optimizer that a method keeps in an attribute of `self`. In
+    the program, such arrays are constants.
+    """
+    found: list[Any] = []
+    for change in target.trace.log.changes:
+        value = change.reference.get()  # The old value, because tracing restored it.
+        leaves = jax.tree.leaves(value, is_leaf=is_iterator)
+        for node, _, positions in _parts(value):
+            if is_library_tuple(_node_type(node)):
+                found += (leaves[n] for n in positions)
+    return found
+
+
 def _argument_parts(target: FunctionUnderTest) -> Iterator[tuple[Any, tuple[Any, ...], range]]:
     """Yield what `_parts` yields for each argument, in the order in which JAX flattens them."""
     start = 0

@@ -52,6 +52,11 @@ def run_collective(equation: Any, values: Sequence[Any]) -> list[Any] | None:
     return [jnp.int32(0)] if equation.primitive.name == "axis_index" else list(values)
 
 
+def has_collective(jaxprs: Sequence[Any]) -> bool:
+    """Return whether any of the jaxprs contains an operation that `run_collective` replaces."""
+    return any(_is_simple(e) for jaxpr in jaxprs for e in jaxpr_utils.all_equations(jaxpr))
+
+
 def squeeze_inputs(equation: Any, values: Sequence[Any]) -> list[Any]:
     """Return the inputs of the mapped program on the only device.
 

@@ -122,8 +122,20 @@ def _is_risky(equation: Any, inputs: list[int]) -> bool:
 
 def inputs_of_result(program: ClosedJaxpr, result: int) -> set[int]:
     """Return the positions of the inputs that one of a program's results depends on."""
+    live = _live_variables(program, result)
+    return {n for n, variable in enumerate(program.jaxpr.invars) if variable in live}
+
+
+def constants_of_result(program: ClosedJaxpr, result: int) -> list[Any]:
+    """Return the constants that one of a program's results depends on."""
+    live = _live_variables(program, result)
+    constants = zip(program.jaxpr.constvars, program.consts, strict=True)
+    return [value for variable, value in constants if variable in live]
+
+
+def _live_variables(program: ClosedJaxpr, result: int) -> set[Any]:
     is_result = [n == result for n in range(len(program.out_avals))]
-    return {n for n, used in enumerate(_mark_needed(program.jaxpr, is_result, set())) if used}
+    return _find_live(program.jaxpr, is_result, set())
 
 
 def _passes_gradient(equation: Any, variable: Any) -> bool:
@@ -149,6 +161,14 @@ def _mark_needed(
         needed: The `id` of each equation that they need.
         only_gradients: Whether to find only the equations through which a gradient may flow.
     """
+    live = _find_live(jaxpr, is_result, needed, only_gradients)
+    return [v in live for v in jaxpr.invars]
+
+
+def _find_live(
+    jaxpr: Jaxpr, is_result: Sequence[bool], needed: set[int], only_gradients: bool = False
+) -> set[Any]:
+    """Do the same as `_mark_needed`, but return the variables that the results depend on."""
     pairs = zip(jaxpr.outvars, is_result, strict=True)
     live = {v for v, wanted in pairs if wanted and not isinstance(v, Literal)}
     for equation in reversed(jaxpr.eqns):
@@ -168,4 +188,4 @@ def _mark_needed(
             is_used = _mark_needed(called.jaxpr, wanted, needed, only_gradients)
         operands = zip(equation.invars, is_used, strict=True)
         live |= {v for v, used in operands if used and not isinstance(v, Literal)}
-    return [v in live for v in jaxpr.invars]
+    return live

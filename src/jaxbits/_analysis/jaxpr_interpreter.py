@@ -77,8 +77,9 @@ class Interpreter:
         inner = [context.enter(equation, jaxpr) for jaxpr in jaxprs]
         pairs = zip(jaxprs, inner, strict=True)
         numbers = [n for jaxpr, c in pairs for n in self._site_numbers(jaxpr, c)]
-        needs_limit = name == "while" and self.bad is not None
-        if not numbers and name in _REUSABLE and not needs_limit:
+        is_measured = bool(numbers) or (name == "while" and self.bad is not None)
+        # A collective names an axis that does not exist outside the mapped program.
+        if name in _REUSABLE and not is_measured and not device_maps.has_collective(jaxprs):
             return _jax_compat.bind(equation, values), {}
         if name == "cond":
             return self._run_cond(jaxprs, inner, numbers, values, lanes)

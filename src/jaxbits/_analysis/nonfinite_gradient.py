@@ -14,10 +14,15 @@ import numpy as np
 
 from jaxbits import _jax_compat
 from jaxbits._analysis import jaxpr_utils, resource_limits
-from jaxbits._analysis.carried_state import library_state_inputs
+from jaxbits._analysis.carried_state import library_state_constants, library_state_inputs
 from jaxbits._analysis.code_location import CodeLocation
 from jaxbits._analysis.function_under_test import FunctionUnderTest
-from jaxbits._analysis.gradient_flow import GradientFlow, inputs_of_result, is_floating
+from jaxbits._analysis.gradient_flow import (
+    GradientFlow,
+    constants_of_result,
+    inputs_of_result,
+    is_floating,
+)
 from jaxbits._analysis.inner_limits import LIMITS
 from jaxbits._analysis.instrumented_run import (
     as_arrays,
@@ -75,10 +80,10 @@ class GradientTest:
     """A test of the gradient of a program's loss.
 
     If the first result of the program is a floating-point scalar, the loss is the sum of all
-    results that are floating-point scalars. Otherwise, if the program has only one result, the loss
-    is the sum of its elements. Results that depend on a library's own state, such as the weights
-    that an optimizer has updated, are not part of the loss, because nobody differentiates them. The
-    gradient is taken with respect to the floating-point inputs that the loss depends on.
+    results that are floating-point scalars. Otherwise, if the function returns only one array, the
+    loss is the sum of its elements. Results that depend on a library's own state, such as the
+    weights that an optimizer has updated, are not part of the loss, because nobody differentiates
+    them. The gradient is taken with respect to the floating-point inputs that the loss depends on.
     """
 
     def __init__(self, target: FunctionUnderTest) -> None:
@@ -91,14 +96,21 @@ class GradientTest:
         )
         # The first two keys of a path lead to the argument of the call.
         self._argument_of = [leaves[index][0][:2] for index in target.trace.traced]
-        results = [n for n, aval in enumerate(program.out_avals) if is_floating(aval)]
-        scalars = [n for n in results if program.out_avals[n].shape == ()]
+        returned = program.out_avals[: target.trace.num_returned]
+        results = [n for n, aval in enumerate(returned) if is_floating(aval)]
+        scalars = [n for n in results if returned[n].shape == ()]
         # A function returns its loss first, so a scalar after other results is not a loss.
         self.is_scalar = scalars[:1] == [0]
-        only_result = results if len(program.out_avals) == 1 else []
+        only_result = results if len(returned) == 1 else []
         self._results = scalars if self.is_scalar else only_result
         if state := library_state_inputs(target):
             self._results = [n for n in self._results if not state & inputs_of_result(program, n)]
+        if kept := set(map(id, library_state_constants(target))):
+            self._results = [
+                n
+                for n in self._results
+                if kept.isdisjoint(map(id, constants_of_result(program, n)))
+            ]
         inputs = [n for n, aval in enumerate(program.in_avals) if is_floating(aval) and aval.size]
         self.flow = GradientFlow(program, self._results, inputs)
         names = {equation.primitive.name for equation in jaxpr_utils.all_equations(program)}

@@ -10,7 +10,11 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
+from jax.extend.core import ClosedJaxpr, Literal
 
+from jaxbits import _jax_compat
+from jaxbits._analysis import device_maps, jaxpr_utils
 from jaxbits._analysis.copying import PYTHON_NUMBERS, is_array
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.safe_attributes import has_attribute
@@ -70,6 +74,56 @@ def split_outputs(output: Any, is_dropped: Callable[[Any], bool]) -> tuple[Any, 
     if all(keeps):
         return output, types
     return list(itertools.compress(leaves, keeps)), types
+
+
+def stored_arrays(arguments: Any, given: Sequence[Any], trace: Any) -> list[Any]:
+    """Return the arrays that a traced function has stored in its arguments.
+
+    Args:
+        arguments: The arguments after the call.
+        given: The arrays that the function received.
+        trace: The object that represents the trace of the function. Arrays of inner traces, which
+            must not be used outside them, are left out.
+    """
+    found: dict[int, Any] = {}
+    with contextlib.suppress(Exception):  # A user's container may reject what it now contains.
+        for leaf in jax.tree.leaves(arguments, is_leaf=is_iterator):
+            if isinstance(leaf, Tracer) and _jax_compat.trace_of(leaf) is trace:
+                found[id(leaf)] = leaf
+    return [leaf for leaf in found.values() if all(leaf is not value for value in given)]
+
+
+def without_unchanged_arrays(program: ClosedJaxpr, num_returned: int) -> ClosedJaxpr:
+    """Return a program without the outputs after the returned ones that are just its inputs.
+
+    A wrapper such as `nnx.jit` stores all arrays of a module again, even those that did not change.
+
+    Args:
+        program: The program.
+        num_returned: How many of its outputs belong to what the function returns.
+    """
+    origins = _unchanged_inputs(program)
+    keeps = [n < num_returned or origin is None for n, origin in enumerate(origins)]
+    return program if all(keeps) else _jax_compat.keep_outputs(program, keeps)
+
+
+def _unchanged_inputs(program: ClosedJaxpr) -> list[int | None]:
+    """Return, for each output of a program, the index of the input that it is, or None."""
+    known: dict[Any, int] = {v: number for number, v in enumerate(program.jaxpr.invars)}
+    for equation in program.jaxpr.eqns:
+        called = jaxpr_utils.called_jaxpr(equation)
+        if called is None or equation.primitive.name in device_maps.MAPS:
+            continue
+        origins = _unchanged_inputs(called)
+        if len(called.jaxpr.invars) == len(equation.invars) and len(origins) == len(
+            equation.outvars
+        ):
+            for variable, origin in zip(equation.outvars, origins, strict=True):
+                atom = None if origin is None else equation.invars[origin]
+                if atom is not None and not isinstance(atom, Literal) and atom in known:
+                    known[variable] = known[atom]
+    atoms = program.jaxpr.outvars
+    return [None if isinstance(atom, Literal) else known.get(atom) for atom in atoms]
 
 
 def leaves_in_modules(tree: Any) -> set[int]:

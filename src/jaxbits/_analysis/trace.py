@@ -22,6 +22,8 @@ from jaxbits._analysis.program_values import (
     is_array_object,
     leaves_in_modules,
     split_outputs,
+    stored_arrays,
+    without_unchanged_arrays,
 )
 from jaxbits._analysis.python_state.call_monitor import CallLog, monitor_calls
 from jaxbits._analysis.python_state.iterators import is_iterator
@@ -38,9 +40,11 @@ class Trace:
     Attributes:
         log: What the user's code did while it was traced.
         wrapped_call: The call from a wrapper, such as `jax.jit`, to the function that it wraps.
-        program: The traced program, or None if tracing failed.
+        program: The traced program, or None if tracing failed. Its last outputs are the arrays that
+            the function stored in its arguments, for example the new weights of a module.
         inputs: The values of the program's inputs, in order.
         traced: For each input, its index among the leaves of the arguments.
+        num_returned: How many outputs of the program belong to what the function returns.
         output_types: The results, with the type of each array in place of the array.
         error: The exception that tracing raised, if any.
         changed_arguments: The containers among the arguments that tracing modified.
@@ -59,6 +63,7 @@ class Trace:
     program: ClosedJaxpr | None = None
     inputs: list[Any] = field(default_factory=list)
     traced: list[int] = field(default_factory=list)
+    num_returned: int = 0
     output_types: Any = None
     error: Exception | None = None
     changed_arguments: list[StateChange] = field(default_factory=list)
@@ -197,7 +202,9 @@ def _trace(
         finally:
             trace.changed_arguments = snapshot.changes()
         output, trace.output_types = split_outputs(output, is_passed_through)
-        return output
+        trace.num_returned = len(jax.tree.leaves(output))
+        # The caller sees these as well. A step of Flax nnx, for example, often returns nothing.
+        return output, stored_arrays((args, kwargs), values, trace.outermost)
 
     # A wrapper that compiles the function has accepted its results. Another transformation that
     # accepts what it was given, such as a module's functions, accepts it in the results as well.
@@ -215,7 +222,8 @@ def _trace(
         trace = Trace(log, wrapped_call, inputs=inputs, traced=traced)
         try:
             with resource_limits.exits_as_errors():
-                trace.program = jax.make_jaxpr(call_with_leaves)(*inputs)
+                program = jax.make_jaxpr(call_with_leaves)(*inputs)
+                trace.program = without_unchanged_arrays(program, trace.num_returned)
         except Exception as error:
             trace.error = error
         _fail_on_escaped_tracer(trace)

@@ -23,6 +23,7 @@ from jaxbits._jax_compat.meshes import equation_context, in_current_mesh
 from jaxbits._jax_compat.primitives import (
     bind,
     cast,
+    keep_outputs,
     primitive_name,
     remove_dead_code,
     scan_counts,
@@ -60,6 +61,7 @@ __all__ = [
     "is_jit_frame",
     "is_tracing",
     "keep_current_trace",
+    "keep_outputs",
     "keep_pmap_traces",
     "name_stack",
     "primitive_name",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -82,6 +83,29 @@ def remove_dead_code(program: ClosedJaxpr, is_used: Sequence[bool] | None = None
     used = [True] * len(program.jaxpr.outvars) if is_used is None else list(is_used)
     jaxpr, _ = dce_jaxpr(program.jaxpr, used, instantiate=True)
     return ClosedJaxpr(jaxpr, program.consts)
+
+
+def keep_outputs(program: ClosedJaxpr, keeps: Sequence[bool]) -> ClosedJaxpr:
+    """Return a program with only some of its outputs, and with all of its equations.
+
+    The program is returned unchanged if JAX lacks `Jaxpr.replace`, which exists in JAX 0.10.2:
+    https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/core.py
+
+    Args:
+        program: The program.
+        keeps: For each output, whether to keep it.
+
+    >>> traced = jax.make_jaxpr(lambda x: (jax.numpy.sin(x), x))(1.0)
+    >>> len(keep_outputs(traced, [True, False]).out_avals)
+    1
+    """
+    jaxpr: Any = program.jaxpr
+    outputs = list(itertools.compress(jaxpr.outvars, keeps))
+    with suppress(AttributeError, TypeError, ValueError):
+        # The debugging information names the outputs, and JAX compares their number.
+        info = jaxpr.debug_info._replace(result_paths=None)
+        return ClosedJaxpr(jaxpr.replace(outvars=outputs, debug_info=info), program.consts)
+    return program
 
 
 def cast(array: Any, dtype: Any, *, weak_type: bool) -> jax.Array:

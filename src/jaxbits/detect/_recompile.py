@@ -22,6 +22,9 @@ from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.static_arrays import find_static_arrays
 from jaxbits._analysis.tracing_errors import parameter_names
 
+_WARM_UP_CALLS = 2
+_MAX_CALLS = 5
+
 
 @detector(needs="calls")
 def recompile(target: FunctionUnderTest) -> Iterator[Finding]:
@@ -29,11 +32,11 @@ def recompile(target: FunctionUnderTest) -> Iterator[Finding]:
 
     If you pass several calls (``calls=[(x,), (y,)]``), the detector makes them in order, starting
     with empty caches, and counts how many calls after the first are traced again. If the function
-    is not jitted, the detector also makes one call three times and counts what the third call still
-    compiles. An array in a static field of an argument, such as a module, is reported as well,
-    because JAX compares it in every call. It cannot see calls that you do not pass.
-    `jax.log_compiles()` comes closest, but it lists all compilations with their reasons instead of
-    judging them.
+    is not jitted, the detector also makes one call three to five times, and it reports what the
+    third call compiles if the later ones compile as well. An array in a static field of an
+    argument, such as a module, is reported as well, because JAX compares it in every call. It
+    cannot see calls that you do not pass. `jax.log_compiles()` comes closest, but it lists all
+    compilations with their reasons instead of judging them.
 
     >>> import jax, jax.numpy as jnp
     >>> from jaxbits import detect
@@ -122,18 +125,27 @@ def _count_traces(target: FunctionUnderTest, calls: Sequence[tuple[Any, ...]]) -
 
 
 def _count_warm_compilations(target: FunctionUnderTest, args: tuple[Any, ...]) -> int:
-    """Return how many programs the last of three identical calls compiles, or 0 if one fails."""
+    """Return how many programs the third of several identical calls compiles.
+
+    The result is 0 if one of the first three calls fails, or if a later call compiles nothing. The
+    function's own state may need a few calls until its types no longer change, for example from
+    weak to strong.
+    """
+    counts: list[int] = []
     with target.restore_state(), _kept_arrays(target):
         try:
-            for warm_up in (copy_tree(args), copy_tree(args)):
-                target.function(*warm_up, **target.kwargs)
-            third_call = copy_tree(args)
-            with _jax_compat.count_compilations("compile") as count:
-                target.function(*third_call, **target.kwargs)
-        except Exception as error:  # The audit reports it.
-            target.add_call_error(1, error)
-            return 0
-    return count[0]
+            for _ in range(_MAX_CALLS):
+                copied = copy_tree(args)
+                with _jax_compat.count_compilations("compile") as count:
+                    target.function(*copied, **target.kwargs)
+                counts.append(count[0])
+                if len(counts) > _WARM_UP_CALLS and not count[0]:
+                    return 0
+        except Exception as error:
+            if len(counts) <= _WARM_UP_CALLS:  # The audit reports it.
+                target.add_call_error(1, error)
+                return 0
+    return counts[_WARM_UP_CALLS]
 
 
 @contextmanager
