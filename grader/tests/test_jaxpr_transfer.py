@@ -60,6 +60,8 @@ DIFFERENTIABLE = {
     "checkpoint": jax.checkpoint(lambda x: jnp.sin(jnp.sin(x))),
     "convolution": lambda x: jnp.convolve(x, x),
     "split": lambda x: jnp.split(x, 2),
+    "select": lambda x: jnp.select([x > 0.5, x > 0], [x, 2 * x], 3 * x),
+    "stack": lambda x: lax.stack([x, x]) if hasattr(lax, "stack") else jnp.stack([x, x]),
     "median": jnp.median,
     "interpolation": lambda x: jnp.interp(x, x, x),
     "associative scan": lambda x: lax.associative_scan(jnp.add, x),

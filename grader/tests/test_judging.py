@@ -175,6 +175,20 @@ def pull(state, force, law=stiff):
     more = state["more"]._replace(length=state["more"].length * 2)
     return {"length": length, "count": state["count"] + 1, "more": more}, length
 """,
+    "mapping": """
+import collections, enum
+class Name(str, enum.Enum):
+    LENGTH = "length"
+    COUNT = "count"
+def start(length):
+    pairs = [(Name.COUNT, jnp.int32(0)), (Name.LENGTH, jnp.float32(length))]
+    return collections.OrderedDict((name.value, value) for name, value in pairs)
+def pull(state, force, law=stiff):
+    length = state["length"] + law(force) ** 2
+    new = collections.OrderedDict(state, length=length)
+    new.update({"count": state["count"] + 1})
+    return new, length
+""",
     "jitted": """
 import functools
 def start(length):

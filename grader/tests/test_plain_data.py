@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 from typing import Any
 
@@ -42,6 +43,17 @@ def test_arrays_keep_dtype_shape_and_weak_type(array: Any) -> None:
     assert (got.dtype, got.shape) == (array.dtype, array.shape)
     assert getattr(got, "weak_type", None) == getattr(array, "weak_type", None)
     np.testing.assert_array_equal(np.asarray(got), np.asarray(array))
+
+
+def test_members_of_enums_arrive_as_their_values() -> None:
+    class Name(enum.StrEnum):
+        FIRST = "first"
+
+    class Loud(float):
+        def __repr__(self) -> str:
+            raise ValueError
+
+    assert sent({Name.FIRST: Loud(2.5)}) == {"first": 2.5}
 
 
 def test_keys_keep_implementation() -> None:

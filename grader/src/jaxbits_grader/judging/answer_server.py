@@ -13,7 +13,7 @@ import marshal
 import sys
 import types
 from base64 import b64decode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -53,15 +53,27 @@ class _Server(Codec):
         if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach"):
             return ["torch", self.encode(value.detach().cpu().numpy())]
         if not callable(value) and not isinstance(value, type):
-            leaves, tree = jax.tree.flatten(value, is_leaf=lambda part: part is not value)
-            if len(leaves) != 1 or leaves[0] is not value:
-                return [
-                    "tree",
-                    self._tree_number(tree),
-                    _fields(value),
-                    [self.encode(leaf) for leaf in leaves],
-                ]
+            encoded = self._encode_tree(value)
+            if encoded is not None:
+                return encoded
+            if isinstance(value, Mapping):
+                return self.encode(dict(value))
         return ["object", self._number(value), type(value).__name__, callable(value)]
+
+    def _encode_tree(self, value: Any) -> Data | None:
+        """Encode the children of an object that JAX can flatten, or return None for another."""
+        paths, tree = jax.tree_util.tree_flatten_with_path(
+            value, is_leaf=lambda part: part is not value
+        )
+        leaves = [leaf for _, leaf in paths]
+        if len(leaves) == 1 and leaves[0] is value:
+            return None
+        keys = None
+        if isinstance(value, Mapping):
+            entries = [path[0] for path, _ in paths]
+            keys = [str(getattr(entry, "key", getattr(entry, "name", ""))) for entry in entries]
+        children = [self.encode(leaf) for leaf in leaves]
+        return ["tree", self._tree_number(tree), _fields(value), keys, children]
 
     def decode_other(self, data: Data) -> Any:
         kind, *rest = data
@@ -131,7 +143,7 @@ class _Server(Codec):
         values = [self.decode(arg) for arg in args]
         named = {key: self.decode(value) for key, value in kwargs.items()}
         before = [self._snapshot(value) for value in values]
-        result = jax.block_until_ready(function(*values, **named))
+        result = function(*values, **named)
         after = [self._snapshot(value) for value in values]
         changed = {
             str(n): new
@@ -185,6 +197,7 @@ class _Server(Codec):
         """Apply `len`, `iter`, `next`, or `operator.getitem`."""
         functions: dict[str, Callable[..., Any]] = {
             "len": len, "iter": iter, "next": next, "getitem": lambda a, b: a[b], "bool": bool,
+            "float": float, "int": int,
         }  # fmt: skip
         return {"value": self.encode(functions[name](*map(self.decode, on)))}
 
@@ -197,10 +210,11 @@ def _fields(value: Any) -> list[str]:
 
 @contextlib.contextmanager
 def _changed_settings(settings: dict[str, Any]) -> Iterator[None]:
-    before = {name: getattr(jax.config, name) for name in settings}
+    own = {name: getattr(jax.config, name, None) for name in settings}
+    before = {name: value for name, value in own.items() if value != settings[name]}
     try:
-        for name, value in settings.items():
-            jax.config.update(name, value)
+        for name in before:
+            jax.config.update(name, settings[name])
         yield
     finally:
         for name, value in before.items():

@@ -18,9 +18,14 @@ from jaxbits_grader.judging.function_code import changes_something, names_in
 from jaxbits_grader.judging.jaxpr_data import abstract_data
 from jaxbits_grader.judging.jaxpr_evaluation import JaxprEvaluator, abstract_value
 from jaxbits_grader.judging.plain_data import Codec
-from jaxbits_grader.judging.remote_objects import CannotSplit, Remote, RemoteTree
+from jaxbits_grader.judging.remote_objects import (
+    CannotSplit,
+    Remote,
+    RemoteMapping,
+    RemoteTree,
+)
 
-# The settings that a test may change for a while, as with `jax.enable_x64`.
+# The settings that can change what an answer returns. A test may change them for a while.
 _SETTINGS = (
     "jax_enable_x64",
     "jax_numpy_dtype_promotion",
@@ -49,16 +54,11 @@ class Channel(Codec):
         self._outputs: list[Any] = []
         self._encoding: list[Any] = []
         self._evaluator = JaxprEvaluator(self)
-        self._settings = _current_settings()
         self.sent_recorder = False  # Whether a function that records its calls was sent.
 
     def set_given(self, names: set[str]) -> None:
         """Note which names the given cells define, so that their values can be sent by name."""
         self._given |= {id(self._names[name]): name for name in names if name in self._names}
-
-    def note_settings(self) -> None:
-        """Note JAX's settings. Requests name those that a test changes afterward."""
-        self._settings = _current_settings()
 
     # ------------------------------------------------------------ values
 
@@ -79,6 +79,8 @@ class Channel(Codec):
             return ["object", value._number]
         if isinstance(value, RemoteTree):
             return ["tree", value._number, [self.encode(leaf) for leaf in value._leaves]]
+        if isinstance(value, RemoteMapping):
+            return ["tree", value.number, [self.encode(leaf) for leaf in value.values()]]
         if isinstance(value, jax.ShapeDtypeStruct):
             return ["struct", *abstract_data(value)]
         if id(value) in self._given and (callable(value) or not jax.tree.leaves(value)):
@@ -120,10 +122,11 @@ class Channel(Codec):
             number, name, is_callable = rest
             return Remote(self, int(number), str(name), bool(is_callable))
         if kind == "tree":
-            number, fields, leaves = rest
-            return RemoteTree(
-                int(number), tuple(map(str, fields)), [self.decode(x) for x in leaves]
-            )
+            number, fields, keys, leaves = rest
+            children = [self.decode(leaf) for leaf in leaves]
+            if keys is not None:
+                return RemoteMapping(int(number), list(map(str, keys)), children)
+            return RemoteTree(int(number), tuple(map(str, fields)), children)
         if kind == "output":
             return self._outputs[rest[0]]
         if kind == "struct":
@@ -191,9 +194,8 @@ class Channel(Codec):
         return self.decode(self._reply(request)["value"])
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
-        settings = _current_settings()
-        changed = {k: v for k, v in settings.items() if v != self._settings[k]}
-        reply = self._ask({**request, "settings": changed})
+        # The notebook may have other settings, but the test decides about its own calls.
+        reply = self._ask({**request, "settings": _current_settings()})
         if "error" in reply:
             kinds, message = reply["error"]
             if kinds == "NotPlain":

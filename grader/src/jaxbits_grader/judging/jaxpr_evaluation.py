@@ -162,6 +162,9 @@ class JaxprEvaluator:
         sizes, axis = map(self._parameter, (p["sizes"], p["axis"]))
         return list(lax.split(inputs[0], sizes, axis))
 
+    def _apply_stack(self, p: dict[str, Any], inputs: list[Any]) -> list[Any]:
+        return [jnp.stack(inputs, self._parameter(p["axis"]))]
+
     def _apply_device_put(self, p: dict[str, Any], inputs: list[Any]) -> list[Any]:
         return inputs
 

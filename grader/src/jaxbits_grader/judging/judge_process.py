@@ -112,7 +112,6 @@ class Judge:
     def run_test(self, source: str, answers: list[str]) -> dict[str, Any]:
         """Run a test, and return the error that it raises and the checks that it had to skip."""
         self.skipped.clear()
-        self.channel.note_settings()
         self.channel.sent_recorder = False
         try:
             self._bind(answers)

@@ -32,6 +32,13 @@ MAX_NODES = 200_000
 _PACKAGES = ("jax", "numpy", "math", "operator", "functools", "builtins", "optax", "flax")
 
 
+_BASE_VALUES: dict[type, Callable[[Any], Any]] = {
+    str: lambda value: str.__getitem__(value, slice(None)),
+    int: int.__int__,
+    float: float.__float__,
+}
+
+
 class Codec:
     """Encodes and decodes values. Each side of the channel has a subclass for its own objects."""
 
@@ -98,6 +105,10 @@ class Codec:
             return ["dtype", value.name]
         if kind is np.random.Generator:
             return ["generator", value.bit_generator.state]
+        for base in (str, int, float):
+            if isinstance(value, base) and not isinstance(value, np.generic | bool):
+                # For example a member of a StrEnum. The methods of the subclass are not called.
+                return self.encode(_BASE_VALUES[base](value), depth)
         named = _name_in_package(value)
         return ["import", *named] if named else self.encode_other(value)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -48,6 +48,12 @@ class Remote:
     def __bool__(self) -> bool:
         return True
 
+    def __float__(self) -> float:
+        return float(self._operate("float"))
+
+    def __int__(self) -> int:
+        return int(self._operate("int"))
+
     def __iter__(self) -> Iterator[Any]:
         iterator = self._operate("iter")
         while True:
@@ -92,4 +98,21 @@ jax.tree_util.register_pytree_node(
     RemoteTree,
     lambda tree: (tree._leaves, (tree._number, tree._fields)),
     lambda aux, leaves: RemoteTree(*aux, list(leaves)),
+)
+
+
+class RemoteMapping(dict[str, Any]):
+    """A mapping whose class only the student's process knows, such as an OrderedDict."""
+
+    def __init__(self, number: int, keys: Sequence[str], values: Sequence[Any]) -> None:
+        super().__init__(zip(keys, values, strict=True))
+        self.number = number
+
+
+def _flatten(mapping: RemoteMapping) -> tuple[list[Any], Any]:
+    return list(mapping.values()), (mapping.number, tuple(mapping))
+
+
+jax.tree_util.register_pytree_node(
+    RemoteMapping, _flatten, lambda aux, values: RemoteMapping(*aux, list(values))
 )
