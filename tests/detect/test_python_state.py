@@ -144,6 +144,69 @@ def test_side_effect_respects_verbosity_of_absl(verbosity, severity) -> None:
     assert (found.severity, found.subject) == (severity, "output")
 
 
+def describe(x):
+    return f"{x.shape}, {x.dtype}, {type(x).__name__}"
+
+
+calls_made = iter(range(1000))
+
+
+def log_shape(logger, x):
+    logger.info("the batch has shape %s", x.shape)
+
+
+def log_description_below_heading(logger, x):
+    logger.info("x")
+    logger.info(describe(x))
+
+
+def log_traced_value(logger, x):
+    logger.info("%s has shape %s", x, x.shape)
+
+
+def log_container_of_traced_values(logger, x):
+    logger.info("%s has shape %s", {"x": x}, x.shape)
+
+
+def log_literal(logger, x):
+    logger.info("one more step")
+
+
+def log_counter_of_helper(logger, x):
+    logger.info("call %d", next(calls_made))
+
+
+@pytest.mark.parametrize(
+    ("log", "severity"),
+    [
+        (log_shape, "note"),
+        (log_description_below_heading, "note"),
+        (log_traced_value, "warning"),
+        (log_container_of_traced_values, "warning"),
+        (log_literal, "warning"),
+        (log_counter_of_helper, "warning"),
+    ],
+)
+def test_side_effect_notes_logs_of_shapes(log, severity) -> None:
+    def step(x):
+        log(logger, x)
+        return x
+
+    logger = logging.getLogger("shapes")
+    logger.setLevel(logging.INFO)
+    found = [f for f in detect.side_effect(step, np.ones(2)) if f.subject == "output"]
+    assert {finding.severity for finding in found} == {severity}
+
+
+def test_side_effect_notes_print_of_description() -> None:
+    def step(x):
+        print(describe(x))
+        return x
+
+    (found,) = detect.side_effect(step, np.ones(2))
+    assert found.severity == "note"
+
+
 def test_side_effect_does_not_mark_other_calls_as_output(tmp_path) -> None:
     def change(x):
         (tmp_path / "file").write_text("x")

@@ -36,6 +36,7 @@ from jaxbits._analysis.python_state.printed_shapes import PrintLog
 from jaxbits._analysis.python_state.process_state import ProcessState
 from jaxbits._analysis.python_state.references import Reference
 from jaxbits._analysis.python_state.snapshot import StateChange, StateSnapshot
+from jaxbits._analysis.python_state.static_output import is_constant, logs_shape
 from jaxbits._analysis.source.ast_utils import current_call
 from jaxbits._analysis.wrapped_call import WrappedCall
 
@@ -54,7 +55,8 @@ class CallLog:
         calls: How many times each line called each impure function.
         environment: The lines that read environment variables.
         printed: The text that was printed.
-        shape_prints: The lines that print the shape or dtype of an array, but no traced value.
+        shape_prints: The lines that print or log an array's shape or dtype, but no traced value.
+        headings: The lines that log a literal, such as the name of the array in the next line.
         trace_markers: The lines that print or log that JAX compiles or traces, but no traced value.
         switched_off: The lines whose logging calls the user's own settings suppress.
         changes: The Python state that changed.
@@ -72,6 +74,7 @@ class CallLog:
     environment: list[CodeLocation] = field(default_factory=list)
     printed: str = ""
     shape_prints: set[CodeLocation] = field(default_factory=set)
+    headings: set[CodeLocation] = field(default_factory=set)
     trace_markers: set[CodeLocation] = field(default_factory=set)
     switched_off: set[CodeLocation] = field(default_factory=set)
     changes: list[StateChange] = field(default_factory=list)
@@ -122,7 +125,7 @@ def monitor_calls(
         try:
             used_numpy_generator = process.restore()
             log.printed, log.caught_warnings = output.getvalue(), list(caught)
-            log.shape_prints = prints.lines_with_shapes(log.printed)
+            log.shape_prints |= prints.lines_with_shapes(log.printed)
             log.trace_markers |= prints.lines_about_tracing(log.printed)
             if used_numpy_generator:
                 log.calls["numpy.random", None] += 1
@@ -238,7 +241,7 @@ class _Profiler:
     def record_log_call(
         self, location: CodeLocation, caller: types.FrameType, frame: types.FrameType
     ) -> None:
-        """Record whether a logging call is switched off or says that JAX traces.
+        """Record whether a logging call is switched off, says that JAX traces, or shows a shape.
 
         Args:
             location: The line of the call.
@@ -246,12 +249,12 @@ class _Profiler:
             frame: The frame of the logging function.
         """
         is_first = not any(place == location for _, place in self.log.calls)
+        call = current_call(caller)
         for found, is_found in (
             (self.log.switched_off, is_switched_off(frame)),
-            (
-                self.log.trace_markers,
-                not shows_tracer(frame) and announces_trace(current_call(caller)),
-            ),
+            (self.log.trace_markers, not shows_tracer(frame) and announces_trace(call)),
+            (self.log.shape_prints, logs_shape(call, frame, caller)),
+            (self.log.headings, is_constant(call)),
         ):
             if is_found and is_first:
                 found.add(location)
