@@ -494,3 +494,31 @@ def test_out_of_bounds_accepts_only_segment_minus_one(parents, severity):
         return forces - jax.ops.segment_sum(forces, parents, 3, mode="drop")
 
     assert detect.out_of_bounds(push_existing, *arguments) == []
+
+
+def loses_product(x):
+    x.at[0].multiply(0.9)
+    return x + 1
+
+
+def loses_function(x):
+    x.at[0].apply(jnp.sin)
+    return x + 1
+
+
+def loses_value(x):
+    x.at[0].set(0.9)
+    return x + 1
+
+
+@pytest.mark.parametrize(
+    ("function", "fix"),
+    [
+        (loses_product, "`x = x.at[i].multiply(v)`"),
+        (loses_function, "`x = x.at[i].apply(f)`"),
+        (loses_value, "`x = x.at[i].set(v)`"),
+    ],
+)
+def test_inplace_names_method_of_discarded_update(function, fix) -> None:
+    (found,) = detect.inplace(function, jnp.ones(3))
+    assert found.fix == fix
