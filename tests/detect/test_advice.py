@@ -494,3 +494,81 @@ def test_out_of_bounds_accepts_only_segment_minus_one(parents, severity):
         return forces - jax.ops.segment_sum(forces, parents, 3, mode="drop")
 
     assert detect.out_of_bounds(push_existing, *arguments) == []
+
+
+def loses_product(x):
+    x.at[0].multiply(0.9)
+    return x + 1
+
+
+def loses_function(x):
+    x.at[0].apply(jnp.sin)
+    return x + 1
+
+
+def loses_value(x):
+    x.at[0].set(0.9)
+    return x + 1
+
+
+@pytest.mark.parametrize(
+    ("function", "fix"),
+    [
+        (loses_product, "`x = x.at[i].multiply(v)`"),
+        (loses_function, "`x = x.at[i].apply(f)`"),
+        (loses_value, "`x = x.at[i].set(v)`"),
+    ],
+)
+def test_inplace_names_method_of_discarded_update(function, fix) -> None:
+    (found,) = detect.inplace(function, jnp.ones(3))
+    assert found.fix == fix
+
+
+def reads_index(x):
+    return x[0] + x[34]
+
+
+def reads_index_in_jit(x):
+    return jax.jit(reads_index)(x)
+
+
+def reads_window(x):
+    return jax.lax.dynamic_slice(x, (33,), (4,)).sum()
+
+
+def reads_window_in_jit(x):
+    return jax.jit(reads_window)(x)
+
+
+@pytest.mark.parametrize("transform", [jax.grad, jax.value_and_grad])
+@pytest.mark.parametrize("function", [reads_index, reads_index_in_jit])
+def test_out_of_bounds_calls_gradient_of_index_a_read(transform, function) -> None:
+    errors = [
+        f for f in detect.out_of_bounds(transform(function), jnp.ones(34)) if f.severity == "error"
+    ]
+    assert errors
+    for found in errors:
+        assert found.message.startswith("read out of bounds")
+        assert "start" not in found.fix
+        assert found.catalogue_id == "out-of-bounds-read"
+
+
+@pytest.mark.parametrize("function", [reads_window, reads_window_in_jit])
+def test_out_of_bounds_advises_on_window_of_gradient(function) -> None:
+    errors = [
+        f for f in detect.out_of_bounds(jax.grad(function), jnp.ones(34)) if f.severity == "error"
+    ]
+    assert errors
+    for found in errors:
+        assert found.message.startswith("read out of bounds")
+        assert found.catalogue_id == "dynamic-slice-shifts"
+
+
+@pytest.mark.parametrize("transform", [jax.jit, jax.checkpoint])
+def test_out_of_bounds_calls_write_under_gradient_a_write(transform) -> None:
+    @transform
+    def write(x):
+        return jnp.sum(jnp.sin(jax.lax.dynamic_update_slice(x, 2 * x[:2], (33,))))
+
+    found = detect.out_of_bounds(jax.grad(write), jnp.ones(34))
+    assert "write out of bounds: the start is moved" in {finding.message for finding in found}

@@ -171,3 +171,21 @@ def test_pmap_with_collective_in_inner_program_is_examined(update):
     arrays = jnp.ones(1), jnp.ones((1, 4))
     assert audit(mapped, *arrays, jnp.array([7]))["out_of_bounds"]
     assert audit(mapped, *arrays, jnp.array([2])).ok
+
+
+def repeat_twenty_times(x):
+    for i in range(20):
+        x = x - 0.1 * jnp.tanh(x + i) + jnp.sqrt(x * x + 1.0)
+    return x
+
+
+def loop_twenty_times(x):
+    return jax.lax.fori_loop(0, 20, lambda i, x: x - 0.1 * jnp.tanh(x + i), x)
+
+
+@pytest.mark.parametrize("wrap", [jax.pmap, lambda f: jax.jit(jax.pmap(f))])
+def test_unrolled_examines_function_of_pmap(wrap) -> None:
+    (found,) = detect.unrolled(wrap(repeat_twenty_times), jnp.ones((1, 3)))
+    assert found.message == "a Python loop is unrolled: 20 iterations"
+    assert found.place.text == "for i in range(20):"
+    assert detect.unrolled(wrap(loop_twenty_times), jnp.ones((1, 3))) == []

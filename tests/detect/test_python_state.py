@@ -144,6 +144,69 @@ def test_side_effect_respects_verbosity_of_absl(verbosity, severity) -> None:
     assert (found.severity, found.subject) == (severity, "output")
 
 
+def describe(x):
+    return f"{x.shape}, {x.dtype}, {type(x).__name__}"
+
+
+calls_made = iter(range(1000))
+
+
+def log_shape(logger, x):
+    logger.info("the batch has shape %s", x.shape)
+
+
+def log_description_below_heading(logger, x):
+    logger.info("x")
+    logger.info(describe(x))
+
+
+def log_traced_value(logger, x):
+    logger.info("%s has shape %s", x, x.shape)
+
+
+def log_container_of_traced_values(logger, x):
+    logger.info("%s has shape %s", {"x": x}, x.shape)
+
+
+def log_literal(logger, x):
+    logger.info("one more step")
+
+
+def log_counter_of_helper(logger, x):
+    logger.info("call %d", next(calls_made))
+
+
+@pytest.mark.parametrize(
+    ("log", "severity"),
+    [
+        (log_shape, "note"),
+        (log_description_below_heading, "note"),
+        (log_traced_value, "warning"),
+        (log_container_of_traced_values, "warning"),
+        (log_literal, "warning"),
+        (log_counter_of_helper, "warning"),
+    ],
+)
+def test_side_effect_notes_logs_of_shapes(log, severity) -> None:
+    def step(x):
+        log(logger, x)
+        return x
+
+    logger = logging.getLogger("shapes")
+    logger.setLevel(logging.INFO)
+    found = [f for f in detect.side_effect(step, np.ones(2)) if f.subject == "output"]
+    assert {finding.severity for finding in found} == {severity}
+
+
+def test_side_effect_notes_print_of_description() -> None:
+    def step(x):
+        print(describe(x))
+        return x
+
+    (found,) = detect.side_effect(step, np.ones(2))
+    assert found.severity == "note"
+
+
 def test_side_effect_does_not_mark_other_calls_as_output(tmp_path) -> None:
     def change(x):
         (tmp_path / "file").write_text("x")
@@ -329,3 +392,117 @@ class Tracker:
 def test_leak_names_traced_value_inside_container():
     (found,) = detect.leak(Tracker().update, jnp.ones(3))
     assert found.evidence == "Moments → Moments with a traced float32[3]"
+
+
+def loop_with_local_iterator(xs):
+    def body(carry, x):
+        numbers = iter([1.0, 2.0])
+
+        def advance():
+            return next(numbers)
+
+        return carry + advance() * x, x
+
+    return jax.lax.scan(body, 0.0, xs)
+
+
+def loop_with_local_generator(xs):
+    def body(carry, x):
+        def find(key, pairs):
+            def search():
+                for name, number in pairs:
+                    if name == key:
+                        return number
+                raise ValueError(key)
+
+            return search()
+
+        return carry + find("b", iter({"a": 1.0, "b": 2.0}.items())) * x, x
+
+    return jax.lax.scan(body, 0.0, xs)
+
+
+def counter_from(first):
+    numbers = iter([first, 2.0, 3.0])
+    return lambda: next(numbers)
+
+
+def loop_with_local_factory(xs):
+    return jax.lax.scan(lambda carry, x: (carry + counter_from(1.0)() * x, x), 0.0, xs)
+
+
+@pytest.mark.parametrize(
+    "function", [loop_with_local_iterator, loop_with_local_generator, loop_with_local_factory]
+)
+def test_iterator_ignores_iterators_created_in_loop_body(function) -> None:
+    assert detect.iterator(function, np.ones(3, np.float32)) == []
+
+
+def loop_with_outer_factory(xs):
+    advance = counter_from(1.0)
+    return jax.lax.scan(lambda carry, x: (carry + advance() * x, x), 0.0, xs)
+
+
+def loop_that_passes_on_outer_iterator(xs):
+    numbers = iter([1.0, 2.0, 3.0])
+
+    def first_of(values):
+        def search():
+            for value in values:
+                return value
+            return 0.0
+
+        return search()
+
+    return jax.lax.scan(lambda carry, x: (carry + first_of(numbers) * x, x), 0.0, xs)
+
+
+def loop_that_passes_on_outer_container(xs):
+    streams = [iter([1.0, 2.0, 3.0])]
+
+    def first_of(values):
+        def search():
+            return next(values)
+
+        return search()
+
+    return jax.lax.scan(lambda carry, x: (carry + first_of(streams[0]) * x, x), 0.0, xs)
+
+
+def loop_in_loop(xs):
+    def body(carry, x):
+        advance = counter_from(1.0)
+        return jax.lax.scan(lambda c, y: (c + advance() * y, y), carry, xs)[0], x
+
+    return jax.lax.scan(body, 0.0, xs)
+
+
+@pytest.mark.parametrize(
+    ("function", "line"),
+    [
+        (loop_with_outer_factory, "return lambda: next(numbers)"),
+        (loop_that_passes_on_outer_iterator, None),
+        (loop_that_passes_on_outer_container, "return next(values)"),
+        (loop_in_loop, "return lambda: next(numbers)"),
+    ],
+)
+def test_iterator_finds_iterators_from_outside_loop_body(function, line) -> None:
+    (found,) = detect.iterator(function, np.ones(3, np.float32))
+    assert found.message == "an iterator is advanced in the body of a loop that is traced once"
+    assert line is None or found.place.text == line
+
+
+def test_iterator_names_line_of_iteration() -> None:
+    def first(xs):
+        numbers = iter([1.0, 2.0, 3.0])
+
+        def body(carry, x):
+            x = 2 * x
+            for number in numbers:
+                return carry + number * x, x
+            return carry, x
+
+        return jax.lax.scan(body, 0.0, xs)
+
+    (found,) = detect.iterator(first, np.ones(3, np.float32))
+    assert found.place.text == "for number in numbers:"

@@ -39,11 +39,13 @@ def is_library_jaxpr(jaxpr: ClosedJaxpr) -> bool:
     """Return whether a jaxpr was traced from a library function that calls no user code.
 
     A library's wrapper, such as a filtering `jit`, may trace a function of its own that does hardly
-    more than call the user's function.
+    more than call the user's function. `jax.pmap` traces one that only maps the user's function.
     """
     file = _jax_compat.source_file(jaxpr.jaxpr)
     if not file or is_user_code(file):
         return False
+    if [equation.primitive.name for equation in jaxpr.jaxpr.eqns] == ["shard_map"]:
+        return all(map(is_library_jaxpr, sub_jaxprs(jaxpr.jaxpr.eqns[0])))
     return not any(map(location_of, jaxpr.jaxpr.eqns[:_MAX_SEARCHED]))
 
 

@@ -169,6 +169,7 @@ def trace_function(
             chosen, chosen.is_strict_in_settings = partly, True
     chosen.log.calls += strict.log.calls - chosen.log.calls
     chosen.log.shape_prints |= strict.log.shape_prints
+    chosen.log.headings |= strict.log.headings
     chosen.log.trace_markers |= strict.log.trace_markers
     chosen.log.switched_off |= strict.log.switched_off
     chosen.strict_error, chosen.strictly_traced = strict.error, strict.traced

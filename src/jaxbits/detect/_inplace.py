@@ -116,11 +116,12 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
             )
             break
     for location in _discarded_updates(target):
+        method = at_updates.method_of_update(location)
         yield Finding(
             "error",
             "the result of an update with `.at` is discarded, so the array does not change",
             "the result is not assigned to a name",
-            "`x = x.at[i].set(v)`",
+            f"`x = x.at[i].{method}({'f' if method == 'apply' else 'v'})`",
             location,
             "update-discarded",
         )

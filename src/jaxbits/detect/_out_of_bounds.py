@@ -225,7 +225,8 @@ def _finding(site: Site, is_masked: bool, is_dropped: bool) -> Finding:
     origin = ", after negative ones were counted from the end" if is_counted else ""
     noun = "index" if site.count == 1 else "indices"
     evidence = f"{site.count} {noun} outside {valid}, {values}{origin}"
-    if kind == "write" and "transpose(" in _jax_compat.name_stack(site.equation):
+    is_gradient = kind == "write" and _is_in_gradient(site)
+    if is_gradient:
         kind, effect = "read", "its gradient is dropped or goes to another element"
     else:
         effect = "the start is moved" if name.startswith("dynamic") else "it is dropped"
@@ -240,7 +241,7 @@ def _finding(site: Site, is_masked: bool, is_dropped: bool) -> Finding:
     if is_dropped:
         message = "a `where` chooses an index outside the array, so that JAX drops the write"
         return Finding("note", message, evidence, _DROP_FIX, site.location)
-    catalogue_id = _catalogue_id(site.equation)
+    catalogue_id = _catalogue_id(site.equation, is_gradient)
     return Finding(
         "error",
         f"{kind} out of bounds: {effect}",
@@ -252,15 +253,34 @@ def _finding(site: Site, is_masked: bool, is_dropped: bool) -> Finding:
     )
 
 
-def _catalogue_id(equation: Any) -> str:
-    """Return the id of the catalogue entry for an equation that indexes out of bounds."""
-    name = equation.primitive.name
-    if name == "dynamic_update_slice":
+def _is_in_gradient(site: Site) -> bool:
+    """Return whether an equation belongs to a backward pass, but not to what it computes again.
+
+    Inside a jitted function, only the call has the name of the transformation. What
+    `jax.checkpoint` computes again is a part of the forward pass.
+    """
+    stacks = [_jax_compat.name_stack(e) for e in (site.equation, *site.context.callers)]
+    is_recomputed = any("rematted_computation" in stack for stack in stacks)
+    return "transpose(" in stacks[0] or (
+        not is_recomputed and site.context.is_transposed(site.equation)
+    )
+
+
+def _catalogue_id(equation: Any, is_gradient: bool) -> str:
+    """Return the id of the catalogue entry for an equation that indexes out of bounds.
+
+    Args:
+        equation: The equation.
+        is_gradient: Whether it is the gradient of a read.
+    """
+    name, shape = equation.primitive.name, equation.invars[0].aval.shape
+    if name == "dynamic_update_slice" and not is_gradient:
         return "dynamic-slice-shifts"
-    if name == "dynamic_slice":  # A plain `x[i]` is also one, with a single element or row.
-        sizes = zip(equation.params["slice_sizes"], equation.invars[0].aval.shape, strict=True)
-        shifts = any(1 < size < length for size, length in sizes)
+    if name.startswith("dynamic"):  # A plain `x[i]` is also one, with a single element or row.
+        is_read = name == "dynamic_slice"
+        window = equation.params["slice_sizes"] if is_read else equation.invars[1].aval.shape
+        shifts = any(1 < size < length for size, length in zip(window, shape, strict=True))
         return "dynamic-slice-shifts" if shifts else "out-of-bounds-read"
     if _kind(name) == "write":
-        return "out-of-bounds-write"
+        return "out-of-bounds-read" if is_gradient else "out-of-bounds-write"
     return "take-fills" if is_filled_read(equation) else "out-of-bounds-read"

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxbits._analysis.code_location import CodeLocation
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.python_state.call_monitor import CallLog
 from jaxbits._analysis.python_state.reachable_state import line_with_numpy_generator
 from jaxbits._analysis.repeated_calls import is_same_change
 
 OUTPUT = "output"
 """The subject of findings on lines that print, log, or warn but change nothing else."""
 
+_HEADING_LINES = 2
+"""How many lines below its heading the shape of an array may be logged."""
 _OUTPUT_CALLS = ("print", "logging.", "absl.logging.", "warnings.warn")
 _VERBS = {"state": "changed", "leak": "given a traced value", "iterator": "advanced"}
 
@@ -23,9 +27,10 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
 
     The detector traces the function once, without caches. It records which impure functions the
     user's own lines call, namely those that print, log, warn, read clocks, draw random numbers
-    outside JAX, open files, or start programs. A `print` that shows the shape or dtype of an array,
-    but no traced value, is only a note, because it shows the same on every call. So is output whose
-    text says that JAX compiles or traces, and logging that your own settings switch off. The
+    outside JAX, open files, or start programs. A `print` or a log that shows the shape or dtype of
+    an array, but no traced value, is only a note, because it shows the same on every call. So are
+    the log of a literal right above it, output whose text says that JAX compiles or traces, and
+    logging that your own settings switch off. The
     detector also records changes to globals, closures, defaults, and attributes, and to the
     containers in them. It cannot see most effects inside libraries and C code, such as a clock that
     a library's function reads. It also cannot see effects in a branch that this trace did not take.
@@ -50,10 +55,10 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
         if name == "numpy.random":
             location = line_with_numpy_generator(target.function)
         seen = f"{times} time{'s' * (times > 1)} in one trace, 0 in the next call"
-        if name == "print" and location in log.shape_prints:
+        if location in log.shape_prints or _is_heading(location, log):
             yield Finding(
                 "note",
-                "`print` shows shapes and dtypes only while JAX traces the function",
+                f"`{name}` shows shapes and dtypes only while JAX traces the function",
                 f"{seen}, where they are the same",
                 "none if one line per trace is enough, or else `jax.debug.print`",
                 location,
@@ -109,6 +114,25 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
             change.reference.stored_at or change.reference.location,
             subject=change.reference.describe(),
         )
+
+
+def _is_heading(location: CodeLocation | None, log: CallLog) -> bool:
+    """Return whether a line logs a literal, and the next line to do so logs a shape.
+
+    Args:
+        location: The line, or None if it is unknown.
+        log: The calls in the order in which the trace made them first.
+    """
+    if location is None or location not in log.headings:
+        return False
+    places = [place for _, place in log.calls if place is not None]
+    following = places[places.index(location) + 1 :][:1]
+    return any(
+        place in log.shape_prints
+        and (place.file, place.function) == (location.file, location.function)
+        and 0 < place.line - location.line <= _HEADING_LINES
+        for place in following
+    )
 
 
 def environment_findings(target: FunctionUnderTest) -> Iterator[Finding]:

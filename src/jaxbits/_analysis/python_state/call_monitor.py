@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jaxbits._analysis import resource_limits
-from jaxbits._analysis.code_location import CodeLocation, is_user_code, location_of_code
+from jaxbits._analysis.code_location import CodeLocation, is_user_code
 from jaxbits._analysis.python_state.impure_calls import (
     impure_c_name,
     impure_python_name,
@@ -32,16 +32,15 @@ from jaxbits._analysis.python_state.log_calls import (
     is_switched_off,
     shows_tracer,
 )
+from jaxbits._analysis.python_state.loop_bodies import LoopBodies, line_of_iteration
 from jaxbits._analysis.python_state.printed_shapes import PrintLog
 from jaxbits._analysis.python_state.process_state import ProcessState
 from jaxbits._analysis.python_state.references import Reference
 from jaxbits._analysis.python_state.snapshot import StateChange, StateSnapshot
+from jaxbits._analysis.python_state.static_output import is_constant, logs_shape
 from jaxbits._analysis.source.ast_utils import current_call
 from jaxbits._analysis.wrapped_call import WrappedCall
 
-# These functions trace a body once and run it many times:
-# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/control_flow/loops.py
-_JAX_LOOPS = {"scan", "fori_loop", "while_loop", "map", "associative_scan"}
 _DICT_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 _MAX_VALUES = 200
 
@@ -54,7 +53,8 @@ class CallLog:
         calls: How many times each line called each impure function.
         environment: The lines that read environment variables.
         printed: The text that was printed.
-        shape_prints: The lines that print the shape or dtype of an array, but no traced value.
+        shape_prints: The lines that print or log an array's shape or dtype, but no traced value.
+        headings: The lines that log a literal, such as the name of the array in the next line.
         trace_markers: The lines that print or log that JAX compiles or traces, but no traced value.
         switched_off: The lines whose logging calls the user's own settings suppress.
         changes: The Python state that changed.
@@ -72,6 +72,7 @@ class CallLog:
     environment: list[CodeLocation] = field(default_factory=list)
     printed: str = ""
     shape_prints: set[CodeLocation] = field(default_factory=set)
+    headings: set[CodeLocation] = field(default_factory=set)
     trace_markers: set[CodeLocation] = field(default_factory=set)
     switched_off: set[CodeLocation] = field(default_factory=set)
     changes: list[StateChange] = field(default_factory=list)
@@ -122,7 +123,7 @@ def monitor_calls(
         try:
             used_numpy_generator = process.restore()
             log.printed, log.caught_warnings = output.getvalue(), list(caught)
-            log.shape_prints = prints.lines_with_shapes(log.printed)
+            log.shape_prints |= prints.lines_with_shapes(log.printed)
             log.trace_markers |= prints.lines_about_tracing(log.printed)
             if used_numpy_generator:
                 log.calls["numpy.random", None] += 1
@@ -168,6 +169,7 @@ class _Profiler:
     ) -> None:
         self.log, self.prints, self.wrapped_call = log, prints, wrapped_call
         self.deadline = resource_limits.deadline()
+        self.loop_bodies = LoopBodies()
         self.bodies: dict[types.FrameType, tuple[list[Any], list[Any], int]] = {}
 
     def hook(self) -> Callable[[types.FrameType, str, Any], None]:
@@ -193,6 +195,8 @@ class _Profiler:
                     self.wrapped_call.record_return(frame, argument)
                 if self.bodies and frame in self.bodies:
                     self.leave_loop_body(frame)
+                if code.co_cellvars and is_user[code.co_filename]:
+                    self.loop_bodies.record_return(frame)
 
         return profile
 
@@ -221,7 +225,7 @@ class _Profiler:
             name = impure_c_name(function)
             if function is print:
                 self.prints.record(location, caller)
-            if function is next and _is_loop_body(caller):
+            if function is next and self.loop_bodies.outer_iterators(caller):
                 self.log.advanced.append(location)
         else:
             name = impure_python_name(frame)
@@ -238,7 +242,7 @@ class _Profiler:
     def record_log_call(
         self, location: CodeLocation, caller: types.FrameType, frame: types.FrameType
     ) -> None:
-        """Record whether a logging call is switched off or says that JAX traces.
+        """Record whether a logging call is switched off, says that JAX traces, or shows a shape.
 
         Args:
             location: The line of the call.
@@ -246,12 +250,12 @@ class _Profiler:
             frame: The frame of the logging function.
         """
         is_first = not any(place == location for _, place in self.log.calls)
+        call = current_call(caller)
         for found, is_found in (
             (self.log.switched_off, is_switched_off(frame)),
-            (
-                self.log.trace_markers,
-                not shows_tracer(frame) and announces_trace(current_call(caller)),
-            ),
+            (self.log.trace_markers, not shows_tracer(frame) and announces_trace(call)),
+            (self.log.shape_prints, logs_shape(call, frame, caller)),
+            (self.log.headings, is_constant(call)),
         ):
             if is_found and is_first:
                 found.add(location)
@@ -260,8 +264,8 @@ class _Profiler:
 
     def watch_loop_body(self, frame: types.FrameType) -> None:
         """Remember the positions of the iterators that a loop body may advance without `next`."""
-        if _is_loop_body(frame):
-            iterators = _outer_iterators(frame)
+        iterators = self.loop_bodies.outer_iterators(frame)
+        if iterators:
             positions = list(map(iterator_position, iterators))
             self.bodies[frame] = iterators, positions, len(self.log.advanced)
 
@@ -270,30 +274,13 @@ class _Profiler:
         iterators, positions, reported = self.bodies.pop(frame)
         has_advanced = list(map(iterator_position, iterators)) != positions
         if len(self.log.advanced) == reported and has_advanced:
-            self.log.advanced.append(location_of_code(frame.f_code))
+            self.log.advanced.append(line_of_iteration(frame.f_code))
 
 
 def _reads_environment(frame: types.FrameType) -> bool:
     owner = frame.f_locals.get("self")
     reads = frame.f_code.co_name in ("getenv", "get", "__getitem__", "__contains__")
     return reads and (owner is os.environ or frame.f_code is os.getenv.__code__)
-
-
-def _outer_iterators(frame: types.FrameType) -> list[Any]:
-    """Return the iterators that the function in a frame closes over."""
-    names = frame.f_code.co_freevars
-    return [v for v in map(frame.f_locals.get, names) if is_iterator(v)] if names else []
-
-
-def _is_loop_body(frame: types.FrameType) -> bool:
-    """Return whether a frame is in a JAX loop or `vmap` and its function captures an iterator."""
-    outer = frame.f_back if _outer_iterators(frame) else None
-    while outer is not None:
-        file, name = outer.f_code.co_filename, outer.f_code.co_name
-        if ("control_flow" in file and name in _JAX_LOOPS) or (name == "vmap_f" and "jax" in file):
-            return True
-        outer = outer.f_back
-    return False
 
 
 def _iterator_argument(frame: types.FrameType) -> str:

@@ -1,18 +1,16 @@
-"""Recognize calls to `print` that show only what is the same on every call, such as shapes."""
+"""Record calls to `print`, and recognize those that show shapes or say that JAX traces."""
 
 from __future__ import annotations
 
 import ast
 import types
 from collections.abc import Mapping
-from typing import Any, TextIO
+from typing import TextIO
 
 from jaxbits._analysis.code_location import CodeLocation
 from jaxbits._analysis.python_state.log_calls import announces_trace, has_tracer
+from jaxbits._analysis.python_state.static_output import passes_shape, shapes_of_described
 from jaxbits._analysis.source.ast_utils import current_call
-
-_STATIC_ATTRIBUTES = {"shape", "dtype", "ndim", "size", "itemsize", "nbytes", "sharding"}
-_STATIC_FUNCTIONS = {"shape", "ndim", "typeof", "result_type"}
 
 
 class PrintLog:
@@ -25,6 +23,7 @@ class PrintLog:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._starts: list[tuple[CodeLocation, int]] = []
+        self._described: list[set[str]] = []
         self._calls: dict[tuple[types.CodeType, int], ast.Call | None] = {}
         self._shows_shape: dict[CodeLocation, bool] = {}
         self._announces_trace: dict[CodeLocation, bool] = {}
@@ -42,11 +41,12 @@ class PrintLog:
         if key not in self._calls:
             self._calls[key] = current_call(frame)
         for found, recognize in (
-            (self._shows_shape, _shows_shape),
+            (self._shows_shape, passes_shape),
             (self._announces_trace, announces_trace),
         ):
             found[location] = found.get(location, True) and recognize(self._calls[key])
         self._starts.append((location, self._stream.tell()))
+        self._described.append(shapes_of_described(self._calls[key], frame))
 
     def lines_with_shapes(self, text: str) -> set[CodeLocation]:
         """Return the lines that print the shape or dtype of an array, but no traced value.
@@ -54,7 +54,14 @@ class PrintLog:
         Args:
             text: Everything that was written to the stream.
         """
-        return self._lines(self._shows_shape, text)
+        described: dict[CodeLocation, bool] = {}
+        for (location, start), end, shapes in zip(
+            self._starts, self._ends(text), self._described, strict=True
+        ):
+            shows_shape = any(shape in text[start:end] for shape in shapes)
+            described[location] = described.get(location, True) and shows_shape
+        recognized = {place: self._shows_shape[place] or described[place] for place in described}
+        return self._lines(recognized, text)
 
     def lines_about_tracing(self, text: str) -> set[CodeLocation]:
         """Return the lines that print that JAX compiles or traces, but no traced value.
@@ -66,24 +73,12 @@ class PrintLog:
 
     def _lines(self, recognized: Mapping[CodeLocation, bool], text: str) -> set[CodeLocation]:
         """Return the recognized lines that print something other than a traced value."""
-        ends = [start for _, start in self._starts[1:]] + [len(text)]
         found = {location for location, is_found in recognized.items() if is_found}
-        for (location, start), end in zip(self._starts, ends, strict=False):
+        for (location, start), end in zip(self._starts, self._ends(text), strict=True):
             if start == end or has_tracer(text[start:end]):
                 found.discard(location)
         return found
 
-
-def _shows_shape(call: Any) -> bool:
-    """Return whether a call passes on the shape, the dtype, or the like of an array."""
-    arguments = [*call.args, *(k.value for k in call.keywords)] if call is not None else []
-    return any(
-        (isinstance(node, ast.Attribute) and node.attr in _STATIC_ATTRIBUTES)
-        or (isinstance(node, ast.Call) and _function_name(node) in _STATIC_FUNCTIONS)
-        for argument in arguments
-        for node in ast.walk(argument)
-    )
-
-
-def _function_name(call: ast.Call) -> str:
-    return ast.unparse(call.func).rpartition(".")[2]
+    def _ends(self, text: str) -> list[int]:
+        """Return where the text of each call ends."""
+        return [start for _, start in self._starts[1:]] + [len(text)] * bool(self._starts)

@@ -35,16 +35,36 @@ def discarded_update_at(location: CodeLocation) -> CodeLocation | None:
     return None
 
 
+def method_of_update(location: CodeLocation) -> str:
+    """Return the method of the discarded update that starts on a line, or "set" if it is unknown.
+
+    Args:
+        location: The first line of the statement.
+    """
+    tree = parse_file(location.file)
+    methods = {
+        method
+        for node in (ast.walk(tree) if tree else ())
+        if getattr(node, "lineno", 0) == location.line and (method := _discarded_method(node))
+    }
+    return methods.pop() if len(methods) == 1 else "set"
+
+
 def _discards_update(node: ast.AST) -> bool:
     """Return whether a node is a statement such as ``x.at[i].set(v)``."""
+    return bool(_discarded_method(node))
+
+
+def _discarded_method(node: ast.AST) -> str:
+    """Return the method of a statement such as ``x.at[i].set(v)``, or "" for other nodes."""
     match node:
         case ast.Expr(
             value=ast.Call(
                 func=ast.Attribute(value=ast.Subscript(value=ast.Attribute(attr="at")), attr=method)
             )
         ):
-            return method in _UPDATES
-    return False
+            return method if method in _UPDATES else ""
+    return ""
 
 
 def nodes_of(function: Callable[..., Any]) -> Iterator[tuple[ast.AST, CodeLocation]]:
