@@ -113,6 +113,9 @@ def _flatten(mapping: RemoteMapping) -> tuple[list[Any], Any]:
     return list(mapping.values()), (mapping.number, tuple(mapping))
 
 
-jax.tree_util.register_pytree_node(
-    RemoteMapping, _flatten, lambda aux, values: RemoteMapping(*aux, list(values))
-)
+def _unflatten(aux: Any, values: Any) -> RemoteMapping:
+    number, keys = aux
+    return RemoteMapping(number, keys, list(values))
+
+
+jax.tree_util.register_pytree_node(RemoteMapping, _flatten, _unflatten)
