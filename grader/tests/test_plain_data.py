@@ -8,7 +8,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import ml_dtypes
 import numpy as np
 import pytest
 from jaxbits_grader.judging.array_data import NotPlain
@@ -21,7 +20,7 @@ VALUES = [
 ]  # fmt: skip
 ARRAYS = [
     np.arange(6, dtype=np.int16).reshape(2, 3), np.float64(0.5), np.array(["ab", "c"]),
-    np.ones(2, ml_dtypes.bfloat16), jnp.float32([1, jnp.nan]), jnp.asarray(2.0), jnp.zeros((0, 3)),
+    np.ones(2, jnp.bfloat16), jnp.float32([1, jnp.nan]), jnp.asarray(2.0), jnp.zeros((0, 3)),
     jnp.bfloat16(1.5), jnp.array([True, False]),
 ]  # fmt: skip
 

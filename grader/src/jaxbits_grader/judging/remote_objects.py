@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import jax
-
-if TYPE_CHECKING:
-    from jaxbits_grader.judging.channel import Channel
 
 
 class CannotSplit(BaseException):
@@ -18,6 +15,18 @@ class CannotSplit(BaseException):
     """
 
 
+class _Channel(Protocol):
+    """What a remote object needs of the channel to its process."""
+
+    def call(self, fn: Remote, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
+
+    def operate(self, name: str, *on: Any) -> Any: ...
+
+    def request(self, request: dict[str, Any]) -> Any: ...
+
+    def encode(self, value: Any) -> list[Any]: ...
+
+
 class Remote:
     """An object in the student's process, such as a function.
 
@@ -25,7 +34,7 @@ class Remote:
     is a tracer, the judge asks for the function's jaxpr and evaluates it itself.
     """
 
-    def __init__(self, channel: Channel, number: int, kind: str, is_callable: bool) -> None:
+    def __init__(self, channel: _Channel, number: int, kind: str, is_callable: bool) -> None:
         self._channel, self._number, self._kind = channel, number, kind
         self._is_callable = is_callable
 

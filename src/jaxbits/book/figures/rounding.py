@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from jaxbits.book.figures import style
@@ -84,22 +85,15 @@ def moving_average(dtype: str, steps: int, target: float = 2.0, rate: float = 0.
     >>> float(moving_average("bfloat16", 1000)[-1])
     1.0
     """
-    finfo: Any = jnp.finfo  # jax.numpy leaves it without types.
-    bits = finfo(dtype)
-
-    # XLA may compute a chain of 16-bit operations in 32 bits, so results would depend on the CPU.
+    # XLA may compute a chain of 16-bit operations in 32 bits, and it may join a product and a sum.
+    # Therefore, its results depend on the CPU. NumPy rounds the result of each operation.
     # https://github.com/openxla/xla/blob/main/xla/xla.proto (xla_allow_excess_precision)
-    def rounded(number: jax.Array) -> jax.Array:
-        return lax.reduce_precision(number, bits.nexp, bits.nmant)
-
-    def step(average: jax.Array, _: None) -> tuple[jax.Array, jax.Array]:
-        change = rounded(rate * rounded(target - average))
-        moved = rounded(average + change)
-        return moved, moved
-
-    start = jnp.ones((), dtype)
-    averages: jax.Array = lax.scan(step, start, None, length=steps)[1]
-    return averages
+    kind: Any = np.dtype(jnp.dtype(dtype)).type
+    average, averages = kind(1), []
+    for _ in range(steps):
+        average += kind(rate) * (kind(target) - average)
+        averages.append(average)
+    return jnp.array(averages, dtype)
 
 
 @style.drawing
