@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -77,6 +78,8 @@ def _try_assignment(
     folder: Path, options: argparse.Namespace, cache: Path
 ) -> tuple[list[Attempt], list[str]]:
     """Try an assignment's answers, and return the attempts and what the grader notes."""
+    import asyncio
+
     from jaxbits_grader.authoring.validation import read_variant, validate
     from jaxbits_grader.checking.solution_check import find_solution_problems
     from jaxbits_grader.running.sandbox import SandboxUnavailable
@@ -85,6 +88,8 @@ def _try_assignment(
     # The grader runs submissions with its own Python.
     if options.python != sys.executable or any(attempt.problem for attempt in attempts):
         return attempts, []
+    # The kernel's client sets an event loop in this thread if none is running, and never closes it:
+    # https://github.com/jupyter/jupyter_core/blob/main/jupyter_core/utils/__init__.py
     try:
         return attempts, find_solution_problems(
             read_variant(folder, options.variant), cache / "judges"
@@ -92,6 +97,9 @@ def _try_assignment(
     except SandboxUnavailable as reason:
         print(f"Not tried with the grader: {reason}", file=sys.stderr)
         return attempts, []
+    finally:
+        with contextlib.suppress(RuntimeError):  # No loop was set.
+            asyncio.get_event_loop().close()
 
 
 def _course(options: argparse.Namespace) -> int:
