@@ -10,6 +10,7 @@ from jaxbits_grader.authoring.assignment_source import SourceError, parse_assign
 from jaxbits_grader.authoring.notebook_versions import student_notebook
 from jaxbits_grader.checking.hidden_test_run import RunResult, run_hidden_tests
 from jaxbits_grader.intake.notebook_repair import repair_notebook
+from jaxbits_grader.judging import judge
 from jaxbits_grader.notebook import Cell, ParsedNotebook
 from jaxbits_grader.running.kernel_client import KernelNotStarted
 from jaxbits_grader.running.limits import Limits
@@ -349,3 +350,10 @@ def test_assignment_knows_which_tests_run_together() -> None:
         "start-values, points: 1", "start-values, points: 1, together: it reads a file"
     )
     assert parse_assignment(text, "springs").together == {"start-values": "it reads a file"}
+
+
+@harness.needs_sandbox
+def test_judge_that_does_not_start_costs_no_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge, "_PROGRAM", "jaxbits_grader.missing")
+    with pytest.raises(KernelNotStarted, match=r"the judge did not start: .*No module named"):
+        grade(RIGHT)

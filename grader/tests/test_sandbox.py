@@ -250,3 +250,11 @@ def test_grade_job_gives_no_score_if_kernel_cannot_start(
     record = grade_job(Job(course, NAME, submission, Limits()), tmp_path)
     assert (record.status, record.score) == ("failed", None)
     assert "did not start" in record.notes[0]
+
+
+def test_sandbox_shares_folder_outside_tmp() -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as shared:
+        write = [sys.executable, "-c", f"print('written', file=open('{shared}/file', 'w'))"]
+        command = sandbox.sandbox_command(write, Path(shared), Limits())
+        subprocess.run(command, env={}, check=True, timeout=60)
+        assert (Path(shared) / "file").read_text() == "written\n"

@@ -27,6 +27,13 @@ class JudgeEnded(Exception):
     """Raised if the judge's process ended or took too long."""
 
 
+class JudgeNotStarted(JudgeEnded):
+    """Raised if the judge's process ended before it could do anything.
+
+    The message gives the last line that the process wrote to standard error.
+    """
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What the judge says about a test.
@@ -52,10 +59,12 @@ class Judge:
     Args:
         process: The judge's process.
         limits: The limits on the run.
+        errors: The file to which the process writes its standard error.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], limits: Limits) -> None:
-        self._process, self._limits = process, limits
+    def __init__(self, process: subprocess.Popen[bytes], limits: Limits, errors: Path) -> None:
+        self._process, self._limits, self._errors = process, limits, errors
+        self._has_started = False
         self._pending = 0  # Given cells whose end has not been read.
         self._buffer = b""
         assert process.stdout is not None
@@ -117,7 +126,7 @@ class Judge:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
         except OSError:
-            raise JudgeEnded("the judge's process has ended") from None
+            raise self._ended() from None
 
     def _receive(self, deadline: float) -> dict[str, Any]:
         assert self._process.stdout is not None
@@ -126,11 +135,19 @@ class Judge:
                 raise JudgeEnded("the test took too long")
             chunk = self._process.stdout.read(1 << 20)
             if not chunk or len(self._buffer) > _MAX_LINE_BYTES:
-                raise JudgeEnded("the judge's process has ended")
+                raise self._ended()
             self._buffer += chunk
+            self._has_started = True
         line, _, self._buffer = self._buffer.partition(b"\n")
         message: dict[str, Any] = json.loads(line)
         return message
+
+    def _ended(self) -> JudgeEnded:
+        """Return the exception that says why there is nobody to talk to."""
+        if self._has_started:
+            return JudgeEnded("the judge's process has ended")
+        lines = self._errors.read_text(errors="replace").splitlines() or ["no reason given"]
+        return JudgeNotStarted(f"the judge did not start: {lines[-1]}")
 
     def end(self) -> None:
         """Kill the judge's process."""
@@ -179,11 +196,13 @@ def launch_judge(
             command, environment = program, {**sandbox.student_environment(), "HOME": scratch}
         else:
             command, environment = sandbox.sandbox_command(program, Path(folder), limits), {}
-        process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, start_new_session=True, bufsize=0,
-        )  # fmt: skip
-        judge = Judge(process, limits)
+        errors = Path(scratch) / "errors"
+        with errors.open("wb") as stderr:
+            process = subprocess.Popen(
+                command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=stderr, start_new_session=True, bufsize=0,
+            )  # fmt: skip
+        judge = Judge(process, limits, errors)
         try:
             yield judge
         finally:

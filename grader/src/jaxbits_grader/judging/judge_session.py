@@ -11,9 +11,9 @@ from pathlib import Path
 from jaxbits_grader.authoring.assignment import Assignment
 from jaxbits_grader.authoring.cell_markers import solution_source
 from jaxbits_grader.cell_names import bound_names, used_names
-from jaxbits_grader.judging.judge import Judge, JudgeEnded, Verdict, launch_judge
+from jaxbits_grader.judging.judge import Judge, JudgeEnded, JudgeNotStarted, Verdict, launch_judge
 from jaxbits_grader.notebook import nbgrader_metadata
-from jaxbits_grader.running.kernel_client import Kernel
+from jaxbits_grader.running.kernel_client import Kernel, KernelNotStarted
 from jaxbits_grader.running.limits import Limits
 
 _SERVER = "__import__('jaxbits_grader.judging.answer_server', fromlist=['x'])"
@@ -54,7 +54,11 @@ class JudgeSession:
         self._answers = _answer_names(assignment)
 
     def start(self) -> None:
-        """Start a judge that has run the given cells so far."""
+        """Start a judge that has run the given cells so far.
+
+        Raises:
+            JudgeEnded: If the judge's process ends.
+        """
         self._stack.close()
         self._judge = self._stack.enter_context(
             launch_judge(self._limits, unsafe=self._unsafe, cache=self._cache)
@@ -72,12 +76,16 @@ class JudgeSession:
         given = _Given(source, sorted(bound_names(source)), self._used_answers(source))
         self._given.append(given)
         if self._judge is not None:
-            self._judge.run_given(given.source, given.names, given.answers)
+            try:
+                self._judge.run_given(given.source, given.names, given.answers)
+            except JudgeEnded:
+                self._judge = None  # The next test starts another one.
 
     def run_test(self, kernel: Kernel, grade_id: str) -> Verdict:
         """Return the judge's verdict about a test of the answers that a kernel has defined.
 
         Raises:
+            KernelNotStarted: If no judge could be started, which is not the submission's fault.
             RunEnded: If the kernel died or had to be killed.
         """
         if reason := self._assignment.together.get(grade_id):
@@ -99,6 +107,8 @@ class JudgeSession:
                 self.start()
             assert self._judge is not None
             return self._judge.run_test(source, self._used_answers(source), ask)
+        except JudgeNotStarted as reason:
+            raise KernelNotStarted(str(reason)) from None
         except JudgeEnded as reason:
             self._judge = None
             return Verdict(error=("TimeoutError", str(reason)), ended=True)

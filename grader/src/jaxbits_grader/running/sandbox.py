@@ -122,6 +122,8 @@ def sandbox_command(program: list[str], shared: Path, limits: Limits) -> list[st
     for path in (shared, *shared.iterdir()):
         os.chown(path, user, user)
     outer = [bwrap, "--unshare-pid", "--unshare-net", "--unshare-ipc", "--die-with-parent"]
+    # The inner bubblewrap needs /tmp, on which it builds its root.
+    outer += ["--dir", "/tmp"]
     outer += [*_read_only(), *_dirs(shared), "--bind", str(shared), str(shared)]
     outer += ["--proc", "/proc", "--dev", "/dev", "--cap-drop", "ALL"]
     outer += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"]
