@@ -190,6 +190,20 @@ def pull(state, force, law=stiff):
     new.update({"count": state["count"] + 1})
     return new, length
 """,
+    "registered mapping": """
+@jax.tree_util.register_pytree_node_class
+class State(dict):
+    def tree_flatten(self):
+        return [self[name] for name in sorted(self, reverse=True)], sorted(self, reverse=True)
+    @classmethod
+    def tree_unflatten(cls, names, values):
+        return cls(zip(names, values))
+def start(length):
+    return State(length=jnp.float32(length), count=jnp.int32(0))
+def pull(state, force, law=stiff):
+    return State(length=state["length"] + law(force) ** 2, count=state["count"] + 1), state[
+        "length"] + law(force) ** 2
+""",
     "jitted": """
 import functools
 def start(length):
@@ -357,3 +371,16 @@ def test_judge_that_does_not_start_costs_no_points(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(judge, "_PROGRAM", "jaxbits_grader.missing")
     with pytest.raises(KernelNotStarted, match=r"the judge did not start: .*No module named"):
         grade(RIGHT)
+
+
+@harness.needs_sandbox
+def test_students_settings_are_noted_if_points_are_lost() -> None:
+    leaks = 'jax.config.update("jax_check_tracer_leaks", True)'
+    result = grade(RIGHT, leaks)
+    # JAX compiles more often while it looks for leaks.
+    assert (points(result), result.tampering) == ({**FULL, "pull-compiled": 0}, ())
+    assert result.odd == (
+        "its cells set jax_check_tracer_leaks, and some tests ran with that setting",
+    )
+    harmless = 'jax.config.update("jax_debug_infs", True)'
+    assert grade(RIGHT, harmless).odd == ()

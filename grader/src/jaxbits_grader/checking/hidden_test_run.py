@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import builtins
-import re
 import secrets
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,28 +12,18 @@ from jaxbits_grader.authoring.cell_markers import solution_source, stub_source, 
 from jaxbits_grader.authoring.private_names import PrivateNames
 from jaxbits_grader.cell_names import bound_names
 from jaxbits_grader.checking.failure_messages import describe_failure
+from jaxbits_grader.checking.kernel_checks import KERNEL_OPTIONS, altered_checks, failure_message
+from jaxbits_grader.checking.run_notes import (
+    describe_library_class,
+    missing_package,
+    note_settings,
+)
 from jaxbits_grader.grade_records import CellPoints
 from jaxbits_grader.judging.judge_session import JudgeSession, open_session
 from jaxbits_grader.notebook import Cell, ParsedNotebook, Role
 from jaxbits_grader.running.kernel_client import CellResult, Kernel, KernelNotStarted, RunEnded
 from jaxbits_grader.running.kernel_launcher import launch_kernel
 from jaxbits_grader.running.limits import Limits
-
-_SAFE_NAME = re.compile(r"[A-Za-z_.' ]{1,40}")
-_MISSING_MODULE = re.compile(r"No module named '(\w{1,40})[.']", re.A)
-_IMPORT = "__import__('jaxbits_grader.checking.{}', fromlist=['x'])"
-_REPLACED = _IMPORT.format("integrity_check") + ".find_replaced()"
-_FAILURE_LINE = _IMPORT.format("failure_line") + ".last_failure_line()"
-_CANARIES = _IMPORT.format("canary_checks") + ".failed_canaries()"
-# Keep tracebacks minimal, because nobody sees them and IPython takes a long time to format full
-# ones.
-_MINIMAL_TRACEBACKS = "--InteractiveShell.xmode=Minimal"
-# Import the check before the notebook can change `sys.path` and `sys.prefix`, because the check
-# reads there which folders contain installed packages.
-_EARLY_IMPORT = (
-    "--IPKernelApp.exec_lines=import jaxbits_grader.checking.integrity_check; del jaxbits_grader"
-)
-_IPYTHON_OPTIONS = (_MINIMAL_TRACEBACKS, _EARLY_IMPORT)
 
 
 @dataclass(frozen=True)
@@ -83,7 +71,7 @@ def run_hidden_tests(
         with (
             # The judge starts while the kernel does.
             open_session(assignment, run.names.prefix, limits, unsafe=unsafe, cache=cache) as judge,
-            launch_kernel(limits, _IPYTHON_OPTIONS, unsafe=unsafe) as kernel,
+            launch_kernel(limits, KERNEL_OPTIONS, unsafe=unsafe) as kernel,
         ):
             run.all_cells(kernel, judge, notebook)
     except RunEnded as reason:
@@ -129,6 +117,8 @@ class _Run:
         answer = (kernel.evaluate(self.names.redefinition_query()) or "").split(", ")
         if redefined := [name for name in answer if name in self.names.given]:
             self.odd.append(f"redefines given functions: {', '.join(redefined)}")
+        if any((found.points or 0) < found.max_points for found in self.result().points):
+            self.odd += note_settings(notebook)
 
     def _run_first_given_cell(self, kernel: Kernel, cell: Cell, number: int) -> None:
         """Run a given cell that no student's cell can have slowed down.
@@ -160,9 +150,7 @@ class _Run:
         """Note that a cell imports a module that is not installed, and return the module's name."""
         if done.error is None or done.error[0] != "ModuleNotFoundError":
             return None
-        # A submission can make up this message, so repeat only names from its import statements.
-        match = _MISSING_MODULE.match(done.error[1])
-        package = match[1] if match and match[1] in self.imported else None
+        package = missing_package(done.error[1], self.imported)
         what = f"the module {package}" if package else "a module"
         note = f"{what} is not installed here, but {name} imports it"
         if note not in self.odd:
@@ -184,11 +172,13 @@ class _Run:
                 kernel.run_cell("__import__('jax').clear_caches()", in_history=False)
             self._run_test_in_kernel(kernel, id)
             if verdict.error and self.points[id].points:
-                self.tampering.append(f"the test {id} passes only in the student's process")
                 message = describe_failure(verdict.error, source, verdict.line)
+                self.tampering.append(
+                    f"the test {id} passes only in the student's process; outside, {message}"
+                )
                 self.points[id] = CellPoints(id, 0.0, most, message)
         else:
-            self.tampering += [f"{what}, before {id}" for what in _altered_checks(kernel)]
+            self.tampering += [f"{what}, before {id}" for what in altered_checks(kernel)]
             self.points[id] = CellPoints(id, most, most)
             # Cells below may use what the visible part of the test defines.
             kernel.run_cell(visible_tests(source), in_history=False)
@@ -197,20 +187,22 @@ class _Run:
         source, most = self.assignment.cell(id).source, self.assignment.test_points[id]
         task = self.assignment.task_of(id)
         assert task is not None
-        altered = [f"{what}, before {id}" for what in _altered_checks(kernel)]
+        altered = [f"{what}, before {id}" for what in altered_checks(kernel)]
         self.tampering += altered
         renamed, nonce = self._rename_test(source)
         done, finished = self._try_test(kernel, renamed, nonce)
         if done.interrupted:
             self.slow.append(id)
         if done.error and done.error[0] == "UntrustedType":
-            self.tampering.append(f"the answer could compare equal to anything, in {id}")
-            self.points[id] = CellPoints(id, 0.0, most)
+            message = describe_library_class(done.error[1])
+            if message is None:
+                self.tampering.append(f"the answer could compare equal to anything, in {id}")
+            self.points[id] = CellPoints(id, 0.0, most, message)
         elif done.error or done.interrupted:
             self.points[id] = CellPoints(id, 0.0, most)
             module = self._note_missing_module(done, task.id)
             message = f"the module {module} is not installed here" if module else None
-            message = message or _failure_message(kernel, done, renamed)
+            message = message or failure_message(kernel, done, renamed)
             self.points[id] = CellPoints(id, 0.0, most, message)
         elif not finished:
             self.tampering.append(f"the test {id} did not run to completion but reported success")
@@ -249,31 +241,3 @@ class _Run:
         _, finished = self._try_test(kernel, *self._rename_test(source))
         kernel.run_cell(f"globals().update({saved})\ndel {saved}", in_history=False)
         return finished
-
-
-def _failure_message(kernel: Kernel, done: CellResult, renamed: str) -> str:
-    """Return what the student may read about a failed test."""
-    if done.interrupted or done.error is None:
-        return "the test took too long"
-    line = kernel.evaluate(_FAILURE_LINE) or ""
-    # The submission could have made up this answer, so use it only to choose one of the messages.
-    is_line = re.fullmatch("[0-9]{1,5}", line, re.A) is not None
-    return describe_failure(done.error, renamed, int(line) if is_line else None)
-
-
-def _altered_checks(kernel: Kernel) -> Iterator[str]:
-    """Yield a description of each sign that tests in this kernel cannot be trusted."""
-    for what, query in (
-        ("replaced", _REPLACED),
-        ("made something pass that must fail:", _CANARIES),
-    ):
-        answer = kernel.evaluate(query)
-        if answer is None:
-            yield "it does not answer whether the functions that tests use are intact"
-        elif answer:
-            # A submission can make up these names, so repeat only plausible ones.
-            names = [line for line in answer.splitlines() if _SAFE_NAME.fullmatch(line)]
-            yield f"it {what} {', '.join(names[:3]) or 'something'}"
-    nonce = secrets.token_hex(8)
-    if kernel.run_cell(f"assert False, {nonce!r}").error is None:
-        yield "an assertion that must fail passes"

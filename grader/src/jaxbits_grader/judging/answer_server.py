@@ -68,10 +68,7 @@ class _Server(Codec):
         leaves = [leaf for _, leaf in paths]
         if len(leaves) == 1 and leaves[0] is value:
             return None
-        keys = None
-        if isinstance(value, Mapping):
-            entries = [path[0] for path, _ in paths]
-            keys = [str(getattr(entry, "key", getattr(entry, "name", ""))) for entry in entries]
+        keys = _keys_of_leaves(value, paths) if isinstance(value, Mapping) else None
         children = [self.encode(leaf) for leaf in leaves]
         return ["tree", self._tree_number(tree), _fields(value), keys, children]
 
@@ -200,6 +197,22 @@ class _Server(Codec):
             "float": float, "int": int,
         }  # fmt: skip
         return {"value": self.encode(functions[name](*map(self.decode, on)))}
+
+
+def _keys_of_leaves(value: Mapping[Any, Any], paths: list[Any]) -> list[str]:
+    """Return the key of each leaf of a mapping.
+
+    A class that is registered without the names of its children has paths that give only their
+    positions. In that case, a leaf belongs to the key whose value it is.
+    """
+    keys = [getattr(path[0], "key", getattr(path[0], "name", None)) for path, _ in paths]
+    if not all(key in value for key in keys):
+        left = dict(value)
+        keys = [next((key for key in left if left[key] is leaf), None) for _, leaf in paths]
+        if len(set(map(id, left.values()))) < len(left):
+            # Equal values in a different order could be confused after a change of one of them.
+            raise NotPlain("two entries of a mapping must not be the same object")
+    return list(map(str, keys))
 
 
 def _fields(value: Any) -> list[str]:

@@ -32,6 +32,8 @@ _SETTINGS = (
     "jax_numpy_rank_promotion",
     "jax_default_matmul_precision",
     "jax_debug_nans",
+    "jax_debug_infs",
+    "jax_check_tracer_leaks",  # The answer server holds tracers while it encodes a result.
     "jax_disable_jit",
     "jax_threefry_partitionable",
 )

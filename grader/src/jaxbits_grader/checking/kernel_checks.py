@@ -1,0 +1,53 @@
+"""Ask a student's kernel whether its checks are intact, and where a test has failed."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator
+
+from jaxbits_grader.checking.failure_messages import describe_failure
+from jaxbits_grader.running.kernel_client import CellResult, Kernel
+
+_SAFE_NAME = re.compile(r"[A-Za-z_.' ]{1,40}")
+_IMPORT = "__import__('jaxbits_grader.checking.{}', fromlist=['x'])"
+_REPLACED = _IMPORT.format("integrity_check") + ".find_replaced()"
+_FAILURE_LINE = _IMPORT.format("failure_line") + ".last_failure_line()"
+_CANARIES = _IMPORT.format("canary_checks") + ".failed_canaries()"
+# Keep tracebacks minimal, because nobody sees them and IPython takes a long time to format full
+# ones.
+_MINIMAL_TRACEBACKS = "--InteractiveShell.xmode=Minimal"
+# Import the check before the notebook can change `sys.path` and `sys.prefix`, because the check
+# reads there which folders contain installed packages.
+_EARLY_IMPORT = (
+    "--IPKernelApp.exec_lines=import jaxbits_grader.checking.integrity_check; del jaxbits_grader"
+)
+KERNEL_OPTIONS = (_MINIMAL_TRACEBACKS, _EARLY_IMPORT)
+
+
+def failure_message(kernel: Kernel, done: CellResult, renamed: str) -> str:
+    """Return what the student may read about a failed test."""
+    if done.interrupted or done.error is None:
+        return "the test took too long"
+    line = kernel.evaluate(_FAILURE_LINE) or ""
+    # The submission could have made up this answer, so use it only to choose one of the messages.
+    is_line = re.fullmatch("[0-9]{1,5}", line, re.A) is not None
+    return describe_failure(done.error, renamed, int(line) if is_line else None)
+
+
+def altered_checks(kernel: Kernel) -> Iterator[str]:
+    """Yield a description of each sign that tests in this kernel cannot be trusted."""
+    for what, query in (
+        ("replaced", _REPLACED),
+        ("made something pass that must fail:", _CANARIES),
+    ):
+        answer = kernel.evaluate(query)
+        if answer is None:
+            yield "it does not answer whether the functions that tests use are intact"
+        elif answer:
+            # A submission can make up these names, so repeat only plausible ones.
+            names = [line for line in answer.splitlines() if _SAFE_NAME.fullmatch(line)]
+            yield f"it {what} {', '.join(names[:3]) or 'something'}"
+    nonce = secrets.token_hex(8)
+    if kernel.run_cell(f"assert False, {nonce!r}").error is None:
+        yield "an assertion that must fail passes"

@@ -1,0 +1,60 @@
+"""Explain lost points whose cause is not the answer alone."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Iterator, Set
+
+from jaxbits_grader.notebook import ParsedNotebook, Role
+
+_MISSING_MODULE = re.compile(r"No module named '(\w{1,40})[.']", re.A)
+_CLASS = re.compile(r"got ((\w{1,40})(?:\.\w{1,40}){1,6})", re.A)
+_SETTING = re.compile(r"""config\.update\(\s*["'](jax_\w{1,40})["']""", re.A)
+
+
+def missing_package(message: str, imported: Set[str]) -> str | None:
+    """Return the package that a ModuleNotFoundError is about, if the submission imports it.
+
+    Args:
+        message: The message of the exception. A submission can make it up.
+        imported: The packages in the submission's import statements.
+    """
+    match = _MISSING_MODULE.match(message)
+    return match[1] if match and match[1] in imported else None
+
+
+def describe_library_class(message: str) -> str | None:
+    """Return what to tell a student whose answer has a class of an installed package.
+
+    Args:
+        message: The message of an UntrustedType. A submission can make it up, but gains nothing,
+            because an answer of such a class gets no points.
+
+    Returns:
+        The message for the student, or None if the submission defines the class itself.
+    """
+    match = _CLASS.search(message)
+    if match is None or match[2] == "__main__" or importlib.util.find_spec(match[2]) is None:
+        return None
+    return f"the answer must consist of arrays and plain Python types, but it contains {match[1]}"
+
+
+def note_settings(notebook: ParsedNotebook) -> Iterator[str]:
+    """Yield a note if a submission changes settings of JAX that the assignment does not change.
+
+    Args:
+        notebook: The repaired notebook.
+    """
+    own: dict[str, None] = {}
+    given: set[str] = set()
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        found = _SETTING.findall(cell.source)
+        if cell.role in (Role.GIVEN, Role.TEST):
+            given.update(found)
+        else:
+            own.update(dict.fromkeys(found))
+    if names := [name for name in own if name not in given]:
+        yield f"its cells set {', '.join(names)}, and some tests ran with that setting"
