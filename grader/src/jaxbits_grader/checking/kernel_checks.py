@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from jaxbits_grader.checking.failure_messages import describe_failure
 from jaxbits_grader.running.kernel_client import CellResult, Kernel
 
-_SAFE_NAME = re.compile(r"[A-Za-z_.' ]{1,40}")
+_SAFE_NAME = re.compile(r"[A-Za-z_.' ]{1,80}")
 _IMPORT = "__import__('jaxbits_grader.checking.{}', fromlist=['x'])"
 _REPLACED = _IMPORT.format("integrity_check") + ".find_replaced()"
 _FAILURE_LINE = _IMPORT.format("failure_line") + ".last_failure_line()"
