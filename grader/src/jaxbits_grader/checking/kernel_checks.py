@@ -39,7 +39,7 @@ def failure_message(kernel: Kernel, done: CellResult, renamed: str) -> str:
 
 @contextlib.contextmanager
 def watch_detectors(kernel: Kernel) -> Iterator[list[str]]:
-    """Yield a list that contains, after the block, the detectors that could not examine all.
+    """Yield a list that, after the block, names the detectors that missed something.
 
     In the block, comments in the notebook hide no findings.
     """

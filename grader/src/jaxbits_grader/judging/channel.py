@@ -223,7 +223,7 @@ def _current_settings() -> dict[str, Any]:
 
 
 def _overwrite(value: Any, new: Any) -> None:
-    """Change an argument in the judge's process as the answer changed it.
+    """Apply to the judge's copy of an argument the change that the answer made.
 
     Raises:
         ChangedArgument: If the argument is not a generator of random numbers.

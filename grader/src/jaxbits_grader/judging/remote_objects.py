@@ -16,7 +16,7 @@ class CannotSplit(BaseException):
 
 
 class ChangedArgument(BaseException):
-    """Raised if an answer changes an object that the test that passed it still uses.
+    """Raised if an answer changes an argument that the test uses again.
 
     Otherwise, an answer could change what the test compares its results with. It is no Exception,
     so that a test cannot catch it by accident.
