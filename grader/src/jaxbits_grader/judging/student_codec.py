@@ -19,7 +19,7 @@ from jaxbits_grader.judging.plain_data import Codec, import_object
 
 
 class StudentCodec(Codec):
-    """Encodes values of a student's process, and holds the objects that a judge refers to by number.
+    """Encodes values of a student's process, and numbers the objects that a judge refers to.
 
     Args:
         names: The names of the notebook.
