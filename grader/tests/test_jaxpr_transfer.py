@@ -58,6 +58,15 @@ DIFFERENTIABLE = {
     "where": lambda x: jnp.where(x > 0, x, 0.0),
     "jit": jax.jit(jnp.sin),
     "checkpoint": jax.checkpoint(lambda x: jnp.sin(jnp.sin(x))),
+    "checkpoint with a policy": jax.checkpoint(
+        lambda x: jnp.sin(jnp.sin(x)), policy=jax.checkpoint_policies.dots_saveable
+    ),
+    "tile": lambda x: jnp.tile(x, 3),
+    "unstack": lambda x: jnp.unstack(x.reshape(2, 3), axis=1),
+    "optimization_barrier": lambda x: lax.optimization_barrier((x, 2 * x)),
+    "reduce": lambda x: lax.reduce(x.reshape(2, 3), 0.0, lambda a, b: a + b, (1,)),
+    "integers in a custom derivative": lambda x: jnp.ldexp(x, jnp.int32(2)),
+    "round": lambda x: jnp.round(x * 3) + x,
     "convolution": lambda x: jnp.convolve(x, x),
     "split": lambda x: jnp.split(x, 2),
     "select": lambda x: jnp.select([x > 0.5, x > 0], [x, 2 * x], 3 * x),

@@ -188,6 +188,20 @@ def pull(state, force, law=stiff):
     new.update({"count": state["count"] + 1})
     return new, length
 """,
+    "callable module": """
+import flax.struct
+class Sequence(list):
+    pass
+@flax.struct.dataclass
+class Spring:
+    stretch: jax.Array
+    def __call__(self, state, force, law=stiff):
+        length = state["length"] + law(force) ** 2 * self.stretch
+        return {"length": length, "count": state["count"] + 1}, length
+def start(length):
+    return {"length": jnp.float32(length), "count": jnp.int32(0)}
+pull = Spring(jnp.float32(1.0))
+""",
     "registered mapping": """
 @jax.tree_util.register_pytree_node_class
 class State(dict):
@@ -399,3 +413,30 @@ def test_changed_argument_costs_points_only_if_the_test_still_uses_it() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(globals(), "SOURCE", copies)
         assert points(grade({**RIGHT, "insert": CHANGES})) == FULL
+
+
+@harness.needs_sandbox
+def test_judge_sees_subclasses_of_tuples_and_lists_as_such() -> None:
+    source = SOURCE.replace(
+        'assert values == [1, 3], "the given list must stay the same"',
+        'both = insert((1, 3), 2)\n'
+        'assert isinstance(both, tuple) and both == (1, 2, 3), "a tuple"\n'
+        'assert isinstance(insert([1], 2), list), "a list"',
+    )
+    assert source != SOURCE
+    answer = """
+from typing import NamedTuple
+class Three(NamedTuple):
+    low: int
+    middle: int
+    high: int
+class Values(list):
+    pass
+def insert(values, new):
+    kind = Values if isinstance(values, list) else Three._make
+    return kind(sorted([*values, new]))
+"""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "SOURCE", source)
+        result = grade({**RIGHT, "insert": answer})
+    assert (points(result), result.tampering, result.odd) == (FULL, (), ())

@@ -62,11 +62,11 @@ class _Server(StudentCodec):
         self, fn: Data, args: list[Data], kwargs: dict[str, Data], avals: list[Data]
     ) -> dict[str, Any]:
         """Return the jaxpr of a function whose arguments contain abstract values as inputs."""
-        function = self.decode(fn)
         found: dict[str, Any] = {}
 
         def flat(*inputs: Any) -> list[Any]:
             self.inputs = list(inputs)
+            function = self.decode(fn)
             values = [self.decode(arg) for arg in args]
             named = {key: self.decode(value) for key, value in kwargs.items()}
             result = function(*values, **named)
@@ -79,7 +79,12 @@ class _Server(StudentCodec):
             return outputs
 
         closed = jax.make_jaxpr(flat)(*map(abstract_value, avals))
-        return {**found, "jaxpr": JaxprEncoder(self).encode(closed)}
+        try:
+            return {**found, "jaxpr": JaxprEncoder(self).encode(closed)}
+        except NotPlain:
+            raise
+        except Exception as error:
+            raise NotPlain(f"the jaxpr cannot be encoded ({type(error).__name__})") from None
 
     def attribute(self, on: Data, name: str) -> dict[str, Any]:
         """Return a public attribute of an object."""

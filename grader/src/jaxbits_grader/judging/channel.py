@@ -23,8 +23,10 @@ from jaxbits_grader.judging.remote_objects import (
     CannotSplit,
     ChangedArgument,
     Remote,
+    RemoteCallable,
     RemoteMapping,
     RemoteTree,
+    RemoteTuple,
 )
 
 # The settings that can change what an answer returns. A test may change them for a while.
@@ -83,8 +85,9 @@ class Channel(Codec):
             return ["object", value._number]
         if isinstance(value, RemoteTree):
             return ["tree", value._number, [self.encode(leaf) for leaf in value._leaves]]
-        if isinstance(value, RemoteMapping):
-            return ["tree", value.number, [self.encode(leaf) for leaf in value.values()]]
+        if isinstance(value, RemoteMapping | RemoteTuple):
+            leaves = value.values() if isinstance(value, RemoteMapping) else value
+            return ["tree", value.number, [self.encode(leaf) for leaf in leaves]]
         if isinstance(value, jax.ShapeDtypeStruct):
             return ["struct", *abstract_data(value)]
         if id(value) in self._given and (callable(value) or not jax.tree.leaves(value)):
@@ -126,11 +129,16 @@ class Channel(Codec):
             number, name, is_callable = rest
             return Remote(self, int(number), str(name), bool(is_callable))
         if kind == "tree":
-            number, fields, keys, leaves = rest
+            number, form, given, leaves = rest
+            names = tuple(map(str, given))
             children = [self.decode(leaf) for leaf in leaves]
-            if keys is not None:
-                return RemoteMapping(int(number), list(map(str, keys)), children)
-            return RemoteTree(int(number), tuple(map(str, fields)), children)
+            if form == "mapping":
+                return RemoteMapping(int(number), names, children)
+            if form == "tuple":
+                return RemoteTuple(int(number), names, children)
+            if form == "callable":
+                return RemoteCallable(int(number), names, children, self)
+            return RemoteTree(int(number), names, children)
         if kind == "output":
             return self._outputs[rest[0]]
         if kind == "struct":
@@ -151,10 +159,10 @@ class Channel(Codec):
         """Apply `len`, `iter`, `next`, or `operator.getitem` in the student's process."""
         return self.request({"do": "operate", "name": name, "on": [self.encode(v) for v in on]})
 
-    def call(self, fn: Remote, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a function in the student's process, or evaluate its jaxpr here."""
         references = count_references(args)
-        if any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves((args, kwargs))):
+        if any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves((fn, args, kwargs))):
             return self._call_traced(fn, args, kwargs)
         request = {
             "do": "call", "fn": self.encode(fn), "args": [self.encode(arg) for arg in args],
@@ -167,12 +175,12 @@ class Channel(Codec):
                 _overwrite(args[int(position)], self.decode(data))
         return self.decode(reply["value"])
 
-    def _call_traced(self, fn: Remote, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_traced(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         inputs: list[Any] = []
         self._inputs = inputs
         try:
             request = {
-                "do": "trace", "fn": ["object", fn._number],
+                "do": "trace", "fn": self.encode(fn),
                 "args": [self.encode(arg) for arg in args],
                 "kwargs": {key: self.encode(value) for key, value in kwargs.items()},
             }  # fmt: skip
@@ -185,6 +193,9 @@ class Channel(Codec):
             self._outputs = self._evaluator.function(reply["jaxpr"])(*inputs)
         except NotPlain as error:
             raise CannotSplit(str(error)) from None
+        except Exception as error:
+            # The student's process has traced the equations, so they were valid there.
+            raise CannotSplit(f"it cannot evaluate a jaxpr ({type(error).__name__})") from None
         try:
             return self.decode(reply["value"])
         finally:

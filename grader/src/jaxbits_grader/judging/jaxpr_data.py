@@ -23,7 +23,12 @@ from jaxbits_grader.judging.plain_data import Codec
 
 # Equations that only print. They are left out, because a test cannot see what they do.
 _PRINTS = ("debug_callback", "debug_print")
-_ALIASES = {"pjit": "jit", "closed_call": "jit", "core_call": "jit", "checkpoint": "remat"}
+_ALIASES = {"pjit": "jit", "closed_call": "jit", "core_call": "jit", "checkpoint": "remat",
+            "remat2": "remat"}  # fmt: skip
+
+# The judge repeats these with functions of `jax.random`.
+_RANDOM = ("random_seed", "random_wrap", "random_unwrap", "random_split", "random_fold_in",
+           "random_bits")  # fmt: skip
 
 
 def abstract_data(aval: Any) -> Data:
@@ -69,6 +74,8 @@ class JaxprEncoder:
         def read(atom: Any) -> Any:
             if isinstance(atom, core.Literal):
                 aval: Any = atom.aval
+                if aval.dtype == jax.dtypes.float0:
+                    return ["float0", list(aval.shape)]
                 value = np.asarray(atom.val, aval.dtype)
                 weak = bool(getattr(aval, "weak_type", False))
                 return ["jax", weak, *self._codec.encode(value)[1:]]
@@ -131,7 +138,10 @@ class JaxprEncoder:
                 if self._in_rule
                 else (name, {"body": body, **self._vjp_rule(p)})
             )
-        if name.startswith("random_") or name == "device_put":
+        if name == "reduce":
+            dimensions = [int(n) for n in p["dimensions"]]
+            return name, {"body": self.encode(p["jaxpr"]), "dimensions": dimensions}
+        if name in _RANDOM or name == "device_put":
             return name, self._random(p)
         return name, {key: self._parameter(value) for key, value in p.items()}
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.extend.core import primitives
 
@@ -32,6 +33,7 @@ _DIMENSION_NUMBERS = {
 }
 _ENUMS = {"GatherScatterMode": lax.GatherScatterMode, "Precision": lax.Precision,
           "RandomAlgorithm": lax.RandomAlgorithm, "FftType": lax.FftType,
+          "RoundingMethod": lax.RoundingMethod,
           "AccuracyMode": getattr(lax, "AccuracyMode", lax.Precision)}  # fmt: skip
 
 
@@ -66,6 +68,8 @@ class JaxprEvaluator:
             values = dict(zip(data["in"], (*consts, *inputs), strict=True))
 
             def read(atom: Any) -> Any:
+                if isinstance(atom, list) and atom[0] == "float0":
+                    return np.zeros(atom[1], jax.dtypes.float0)
                 return self._codec.decode(atom) if isinstance(atom, list) else values[atom]
 
             for name, ins, outs, parameters in data["eqns"]:
@@ -164,6 +168,23 @@ class JaxprEvaluator:
 
     def _apply_stack(self, p: dict[str, Any], inputs: list[Any]) -> list[Any]:
         return [jnp.stack(inputs, self._parameter(p["axis"]))]
+
+    def _apply_unstack(self, p: dict[str, Any], inputs: list[Any]) -> list[Any]:
+        return list(jnp.unstack(inputs[0], axis=self._parameter(p["axis"])))
+
+    def _apply_tile(self, p: dict[str, Any], inputs: list[Any]) -> list[Any]:
+        return [jnp.tile(inputs[0], self._parameter(p["reps"]))]
+
+    def _apply_reduce(self, p: dict[str, Any], inputs: list[Any]) -> list[Any]:
+        body, count = self.function(p["body"]), len(inputs) // 2
+        combine = lambda one, other: body(*one, *other)  # noqa: E731
+        return list(lax.reduce(inputs[:count], inputs[count:], combine, p["dimensions"]))
+
+    def _apply_optimization_barrier(self, p: dict[str, Any], inputs: list[Any]) -> list[Any]:
+        return list(lax.optimization_barrier(tuple(inputs)))
+
+    def _apply_random_clone(self, p: dict[str, Any], inputs: list[Any]) -> list[Any]:
+        return inputs
 
     def _apply_device_put(self, p: dict[str, Any], inputs: list[Any]) -> list[Any]:
         return inputs

@@ -26,7 +26,7 @@ class ChangedArgument(BaseException):
 class _Channel(Protocol):
     """What a remote object needs of the channel to its process."""
 
-    def call(self, fn: Remote, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
+    def call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
 
     def operate(self, name: str, *on: Any) -> Any: ...
 
@@ -87,7 +87,7 @@ class Remote:
 
 
 class RemoteTree:
-    """A tree whose class only the student's process knows, such as a student's NamedTuple.
+    """A tree whose class only the student's process knows, such as a student's dataclass.
 
     JAX flattens it into its leaves.
     """
@@ -111,10 +111,53 @@ class RemoteTree:
         return len(self._leaves)
 
 
+class RemoteCallable(RemoteTree):
+    """A tree that can be called, such as a student's Equinox module."""
+
+    def __init__(
+        self, number: int, fields: tuple[str, ...], leaves: list[Any], channel: _Channel
+    ) -> None:
+        super().__init__(number, fields, leaves)
+        self._channel = channel
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the object in the student's process, or evaluate its jaxpr in this one."""
+        return self._channel.call(self, args, kwargs)
+
+
+class RemoteTuple(tuple[Any, ...]):
+    """A tuple whose class only the student's process knows, such as a student's NamedTuple."""
+
+    number: int
+    fields: tuple[str, ...]
+
+    def __new__(cls, number: int, fields: tuple[str, ...], leaves: Sequence[Any]) -> RemoteTuple:
+        """Return the tuple of the leaves."""
+        made = super().__new__(cls, leaves)
+        made.number, made.fields = number, fields
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        fields = self.__dict__.get("fields", ())
+        if name in fields and len(fields) == len(self):
+            return self[fields.index(name)]
+        raise AttributeError(name)
+
+
 jax.tree_util.register_pytree_node(
     RemoteTree,
     lambda tree: (tree._leaves, (tree._number, tree._fields)),
     lambda aux, leaves: RemoteTree(*aux, list(leaves)),
+)
+jax.tree_util.register_pytree_node(
+    RemoteCallable,
+    lambda tree: (tree._leaves, (tree._number, tree._fields, tree._channel)),
+    lambda aux, leaves: RemoteCallable(*aux[:2], list(leaves), aux[2]),
+)
+jax.tree_util.register_pytree_node(
+    RemoteTuple,
+    lambda found: (tuple(found), (found.number, found.fields)),
+    lambda aux, leaves: RemoteTuple(*aux, tuple(leaves)),
 )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxbits_grader.judging.array_data import Data, NotPlain
 from jaxbits_grader.judging.jaxpr_data import abstract_data
@@ -47,12 +48,18 @@ class StudentCodec(Codec):
             return ["struct", *abstract_data(value)]
         if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach"):
             return ["torch", self.encode(value.detach().cpu().numpy())]
-        if not callable(value) and not isinstance(value, type):
+        if not isinstance(value, type | types.FunctionType) and not _is_nnx_module(value):
             encoded = self._encode_tree(value)
             if encoded is not None:
                 return encoded
             if isinstance(value, Mapping):
                 return self.encode(dict(value))
+            bases: tuple[Any, ...] = (list, tuple, set, frozenset)
+            for base in bases:
+                if isinstance(value, base):
+                    return self.encode(base(base.__iter__(value)))
+            if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):
+                return self.encode(np.array(value, copy=None, subok=False))
         return ["object", self._number(value), type(value).__name__, callable(value)]
 
     def _encode_tree(self, value: Any) -> Data | None:
@@ -63,9 +70,14 @@ class StudentCodec(Codec):
         leaves = [leaf for _, leaf in paths]
         if len(leaves) == 1 and leaves[0] is value:
             return None
-        keys = _keys_of_leaves(value, paths) if isinstance(value, Mapping) else None
         children = [self.encode(leaf) for leaf in leaves]
-        return ["tree", self._tree_number(tree), _fields(value), keys, children]
+        if isinstance(value, Mapping):
+            kind, names = "mapping", _keys_of_leaves(value, paths)
+        elif isinstance(value, tuple):
+            kind, names = "tuple", _fields(value)
+        else:
+            kind, names = "callable" if callable(value) else "object", _fields(value)
+        return ["tree", self._tree_number(tree), kind, names, children]
 
     def decode_other(self, data: Data) -> Any:
         """Decode an object, a tree, or a function that the judge has sent."""
@@ -138,6 +150,11 @@ def _keys_of_leaves(value: Mapping[Any, Any], paths: list[Any]) -> list[str]:
             # Equal values in a different order could be confused after a change of one of them.
             raise NotPlain("two entries of a mapping must not be the same object")
     return list(map(str, keys))
+
+
+def _is_nnx_module(value: Any) -> bool:
+    """Return whether a value is a stateful module, whose identity matters."""
+    return any(kind.__module__.startswith("flax.nnx") for kind in type(value).__mro__)
 
 
 def _fields(value: Any) -> list[str]:
