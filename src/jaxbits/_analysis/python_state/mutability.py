@@ -109,7 +109,11 @@ def _judge_global(reference: Reference, value: Any, evidence: Evidence) -> bool 
         return False
     if is_user_object(value) and not is_frozen(value):
         return None
-    if evidence.is_changed(name, line) or _differs_from_source(evidence.literals.get(name), value):
+    if evidence.is_changed(name, line):
+        return True
+    if evidence.is_filled_on_import(name):
+        return False if _holds_only_functions(value) else None
+    if _differs_from_source(evidence.literals.get(name), value):
         return True
     if _is_constant_name(name) or name in evidence.final_names or is_frozen(value):
         return False
@@ -122,6 +126,13 @@ def _judge_global(reference: Reference, value: Any, evidence: Evidence) -> bool 
     # Training may change one that holds arrays, such as a model.
     is_kept = _has_methods(type(value)) and not _holds_jax_arrays(value)
     return None if is_kept and not isinstance(value, _MUTABLE_TYPES) else True
+
+
+def _holds_only_functions(value: Any) -> bool:
+    items = value.values() if isinstance(value, dict) else value
+    return isinstance(value, (dict, list, set)) and all(
+        isinstance(item, type) or is_function_like(item) for item in items
+    )
 
 
 def _holds_jax_arrays(value: Any) -> bool:
