@@ -85,3 +85,41 @@ def test_leak_names_attribute_of_inner_object():
     (found,) = detect.leak(Model().store, jnp.ones(2))
     assert found.message == "a traced value is stored in attribute `self.cache.last`"
     assert found.place.text == "self.cache.last = x"
+
+
+rate = 0.5
+
+
+def change_rate():
+    global rate
+    rate = 0.1
+
+
+def scale_with_inner_function(x):
+    def halve(rate):
+        return rate / 2
+
+    return halve(x) * rate
+
+
+def test_stale_global_skips_variables_of_inner_functions():
+    (found,) = detect.stale_global(scale_with_inner_function, jnp.ones(2))
+    assert found.place.text == "return halve(x) * rate"
+
+
+class Pair:
+    def __init__(self):
+        self.first, self.second = Cache(), Cache()
+
+    def count(self, x):
+        first = Cache()
+        first.hits = 0
+        self.first.last = None
+        self.second.hits += x.shape[0]
+        return x * self.first.hits
+
+
+def test_side_effect_tells_attributes_of_two_objects_apart():
+    (found,) = detect.side_effect(Pair().count, jnp.ones(2))
+    assert found.subject == "attribute `self.second.hits`"
+    assert found.place.text == "self.second.hits += x.shape[0]"

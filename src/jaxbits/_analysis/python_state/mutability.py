@@ -89,14 +89,14 @@ def _fields(reference: Reference) -> Iterator[Reference]:
     for name in object_fields.fields(value) or {}:
         if not object_fields.is_cached_property(value, name):
             label = f"{reference.name}.{name}"
-            location = reference.location_of_attribute(name)
+            location = reference.location_of_attribute(label)
             yield Reference("attribute", label, value, name, location, reference.code)
     for owner in type(value).__mro__:
         if is_user_object(owner):
             for name, member in vars(owner).items():
                 if not name.startswith("__") and not hasattr(type(member), "__get__"):
                     label = f"{reference.name}.{name}"
-                    location = reference.location_of_attribute(name)
+                    location = reference.location_of_attribute(label)
                     yield Reference("class attribute", label, owner, name, location, reference.code)
 
 

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from jaxbits._analysis.python_state import object_fields
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.object_copies import CONTAINER_TYPES, items_of
-from jaxbits._analysis.python_state.references import Reference, first_use_lines, is_user_object
+from jaxbits._analysis.python_state.references import Reference, is_user_object
 from jaxbits._analysis.python_state.state_values import PLAIN_TYPES, nested_values
+from jaxbits._analysis.python_state.use_lines import first_use_line
 
 _MAX_KEY = 40
 
@@ -57,13 +58,13 @@ class StatePath(NamedTuple):
             value: The object that this path leads to.
             name: The name of the attribute.
         """
-        start = self.reference
-        stored, line = None, start.location_of_attribute(name)
+        start, label = self.reference, f"{self.name}.{name}"
+        stored, line = None, start.location_of_attribute(label)
         if start.code is not None and line is not None:
-            store = first_use_lines(start.code, stores_only=True).get(name)
+            store = first_use_line(start.code, "attribute", label, stores_only=True)
             stored = replace(line, line=store) if store else None
         stored = stored or start.stored_at
-        return Reference("attribute", f"{self.name}.{name}", value, name, line, start.code, stored)
+        return Reference("attribute", label, value, name, line, start.code, stored)
 
 
 def has_named_attributes(value: Any) -> bool:
