@@ -33,7 +33,7 @@ def _is_function(node: ast.AST) -> bool:
 
 def _first_line(function: ast.AST) -> int:
     lines = [function, *getattr(function, "decorator_list", ())]
-    return min(int(node.lineno) for node in lines)  # type: ignore[attr-defined]
+    return min(int(node.lineno) for node in lines)
 
 
 def _uses(node: ast.AST, is_on_import: bool = False) -> Iterator[tuple[str, bool]]:
