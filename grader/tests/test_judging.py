@@ -103,17 +103,15 @@ assert compiled[0] == 0, "no program may be compiled"
 :nbgrader: {grade_id: sort_in, solution: true}
 def sort_in(values, new):
     ### BEGIN SOLUTION
-    values.append(new)
-    values.sort()
-    return None
+    return sorted([*values, new])
     ### END SOLUTION
 ```
 
 ```{code-cell} ipython3
 :nbgrader: {grade_id: sort_in-values, points: 1}
 values = [1, 3]
-sort_in(values, 2)
-assert values == [1, 2, 3], "the list must change"
+assert sort_in(values, 2) == [1, 2, 3], "the list must be sorted"
+assert values == [1, 3], "the given list must stay the same"
 ```
 """.replace("sort_in", "insert")
 RIGHT = {
@@ -123,7 +121,7 @@ RIGHT = {
         "    length = state['length'] + law(force) ** 2\n"
         "    return {'length': length, 'count': state['count'] + 1}, length"
     ),
-    "insert": "def insert(values, new):\n    values.append(new)\n    values.sort()",
+    "insert": "def insert(values, new):\n    return sorted([*values, new])",
 }
 WRONG = {
     "start": "def start(n):\n    return {'length': jnp.float32(n), 'count': jnp.int32(7)}",
@@ -380,7 +378,24 @@ def test_students_settings_are_noted_if_points_are_lost() -> None:
     # JAX compiles more often while it looks for leaks.
     assert (points(result), result.tampering) == ({**FULL, "pull-compiled": 0}, ())
     assert result.odd == (
-        "its cells set jax_check_tracer_leaks, and some tests ran with that setting",
+        "the student's cells set jax_check_tracer_leaks, and some tests ran with that setting",
     )
     harmless = 'jax.config.update("jax_debug_infs", True)'
     assert grade(RIGHT, harmless).odd == ()
+
+
+CHANGES = "def insert(values, new):\n    values.append(new)\n    values.sort()\n    return values"
+
+
+@harness.needs_sandbox
+def test_changed_argument_costs_points_only_if_the_test_still_uses_it() -> None:
+    result = grade({**RIGHT, "insert": CHANGES})
+    assert {cell.id: cell.message for cell in result.points if not cell.points} == {
+        "insert-values": "the answer must not change the list that it is given"
+    }
+    assert result.tampering == ()
+    copies = SOURCE.replace("insert(values, 2) ==", "insert(list(values), 2) ==")
+    assert copies != SOURCE
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "SOURCE", copies)
+        assert points(grade({**RIGHT, "insert": CHANGES})) == FULL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -21,6 +22,9 @@ HOST_READS = (
 """The methods through which Python reads an array or waits for it."""
 
 
+_LAST_EVENT = "/jaxbits/end_of_count/"
+
+
 @contextmanager
 def count_compilations(kind: str) -> Iterator[list[int]]:
     """Count JAX's traces or compilations inside the block, including those of inner functions.
@@ -36,19 +40,33 @@ def count_compilations(kind: str) -> Iterator[list[int]]:
     Yields:
         A list with the count as its only element.
 
+    Raises:
+        RuntimeError: When the block ends, if the block has removed the listener, so that the count
+            is too low.
+
     >>> with count_compilations("compile") as count:
     ...     _ = jax.jit(lambda x: x * 3.25)(2.0)
     >>> count[0] > 0
     True
     """
     count, is_counting = [0], [True]
+    heard: list[str] = []
 
     def listen(event: str, duration_secs: float, **_: Any) -> None:
         count[0] += is_counting[0] and event.endswith(_EVENTS[kind])
+        if event.startswith(_LAST_EVENT):
+            heard.append(event)
 
     jax.monitoring.register_event_duration_secs_listener(listen)
     try:
         yield count
+        last = f"{_LAST_EVENT}{secrets.token_hex(8)}"
+        jax.monitoring.record_event_duration_secs(last, 0.0)
+        if last not in heard:
+            raise RuntimeError(
+                "the block must not remove JAX's listeners, but the one that counts was removed, "
+                "for example by jax.monitoring.clear_event_listeners"
+            )
     finally:
         is_counting[0] = False
         unregister = getattr(jax.monitoring, "unregister_event_duration_listener", None)

@@ -12,7 +12,12 @@ from jaxbits_grader.authoring.cell_markers import solution_source, stub_source, 
 from jaxbits_grader.authoring.private_names import PrivateNames
 from jaxbits_grader.cell_names import bound_names
 from jaxbits_grader.checking.failure_messages import describe_failure
-from jaxbits_grader.checking.kernel_checks import KERNEL_OPTIONS, altered_checks, failure_message
+from jaxbits_grader.checking.kernel_checks import (
+    KERNEL_OPTIONS,
+    altered_checks,
+    failure_message,
+    watch_detectors,
+)
 from jaxbits_grader.checking.run_notes import (
     describe_library_class,
     missing_package,
@@ -159,18 +164,25 @@ class _Run:
 
     def _run_test(self, kernel: Kernel, judge: JudgeSession, id: str) -> None:
         """Let the judge run a test, and run it in the kernel if the judge cannot decide alone."""
-        verdict = judge.run_test(kernel, id)
         source, most = self.assignment.cell(id).source, self.assignment.test_points[id]
+        # Count first, because an answer could remember what it has computed for the judge.
+        counts = "count_compilations" in source and id not in self.assignment.together
+        if counts:
+            self._run_test_in_kernel(kernel, id)
+            if not self.points[id].points:
+                return
+        verdict = judge.run_test(kernel, id)
         if verdict.ended:
             self.slow.append(id)
             self.points[id] = CellPoints(id, 0.0, most, "the test took too long")
+        elif verdict.error and verdict.error[0] == "ChangedArgument":
+            message = f"the answer must not change the {verdict.error[1]} that it is given"
+            self.points[id] = CellPoints(id, 0.0, most, message)
         elif verdict.cannot or verdict.skipped or verdict.error:
             if verdict.cannot and id not in self.assignment.together:
                 self.odd.append(f"the judge could not run {id}, so it ran next to the answer")
-            if "testing.count_compilations" in verdict.skipped:
-                # The judge's calls have compiled what the test would count.
-                kernel.run_cell("__import__('jax').clear_caches()", in_history=False)
-            self._run_test_in_kernel(kernel, id)
+            if not counts:
+                self._run_test_in_kernel(kernel, id)
             if verdict.error and self.points[id].points:
                 message = describe_failure(verdict.error, source, verdict.line)
                 self.tampering.append(
@@ -190,7 +202,8 @@ class _Run:
         altered = [f"{what}, before {id}" for what in altered_checks(kernel)]
         self.tampering += altered
         renamed, nonce = self._rename_test(source)
-        done, finished = self._try_test(kernel, renamed, nonce)
+        with watch_detectors(kernel) as partial:
+            done, finished = self._try_test(kernel, renamed, nonce)
         if done.interrupted:
             self.slow.append(id)
         if done.error and done.error[0] == "UntrustedType":
@@ -211,6 +224,8 @@ class _Run:
             # Record the points now, because they have been earned but the next check may end the
             # run.
             self.points[id] = CellPoints(id, most, most)
+            if partial:
+                self.odd.append(f"in {id}, {', '.join(partial)} could not examine everything")
             if not altered and self._passes_with_stub(kernel, source, task):
                 self.tampering.append(f"the test {id} also passes without the answer")
 

@@ -25,7 +25,7 @@ def missing_package(message: str, imported: Set[str]) -> str | None:
 
 
 def describe_library_class(message: str) -> str | None:
-    """Return what to tell a student whose answer has a class of an installed package.
+    """Return what to tell a student whose answer contains an object of an installed package.
 
     Args:
         message: The message of an UntrustedType. A submission can make it up, but gains nothing,
@@ -57,4 +57,4 @@ def note_settings(notebook: ParsedNotebook) -> Iterator[str]:
         else:
             own.update(dict.fromkeys(found))
     if names := [name for name in own if name not in given]:
-        yield f"its cells set {', '.join(names)}, and some tests ran with that setting"
+        yield f"the student's cells set {', '.join(names)}, and some tests ran with that setting"

@@ -31,7 +31,7 @@ def encode_buffer(array: np.ndarray[Any, Any]) -> Data:
         or array.dtype.names
         or (array.dtype.kind in "MmV" and array.dtype.name.startswith("void"))
     ):
-        raise NotPlain(f"an array must contain numbers or text, got the dtype {array.dtype}")
+        raise NotPlain(f"an array must contain numbers or strings, got the dtype {array.dtype}")
     text = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
     name = array.dtype.str if array.dtype.kind in "US" else array.dtype.name
     return [name, list(array.shape), text]

@@ -18,8 +18,10 @@ from jaxbits_grader.judging.function_code import changes_something, names_in
 from jaxbits_grader.judging.jaxpr_data import abstract_data
 from jaxbits_grader.judging.jaxpr_evaluation import JaxprEvaluator, abstract_value
 from jaxbits_grader.judging.plain_data import Codec
+from jaxbits_grader.judging.references import TEMPORARY, count_references
 from jaxbits_grader.judging.remote_objects import (
     CannotSplit,
+    ChangedArgument,
     Remote,
     RemoteMapping,
     RemoteTree,
@@ -151,6 +153,7 @@ class Channel(Codec):
 
     def call(self, fn: Remote, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a function in the student's process, or evaluate its jaxpr here."""
+        references = count_references(args)
         if any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves((args, kwargs))):
             return self._call_traced(fn, args, kwargs)
         request = {
@@ -159,7 +162,9 @@ class Channel(Codec):
         }  # fmt: skip
         reply = self._reply(request)
         for position, data in reply.get("changed", {}).items():
-            _overwrite(args[int(position)], self.decode(data))
+            # A change of an object that the test does not use again has no effect.
+            if references[int(position)] > TEMPORARY:
+                _overwrite(args[int(position)], self.decode(data))
         return self.decode(reply["value"])
 
     def _call_traced(self, fn: Remote, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -218,16 +223,16 @@ def _current_settings() -> dict[str, Any]:
 
 
 def _overwrite(value: Any, new: Any) -> None:
-    """Change an argument in the judge's process as the answer changed it."""
-    if isinstance(value, np.ndarray) and isinstance(new, np.ndarray) and value.shape == new.shape:
-        value[...] = new
-    elif isinstance(value, np.random.Generator):
+    """Apply to the judge's copy of an argument the change that the answer made.
+
+    Raises:
+        ChangedArgument: If the argument is not a generator of random numbers.
+    """
+    if isinstance(value, np.random.Generator):
         value.bit_generator.state = new.bit_generator.state
-    elif isinstance(value, list):
-        value[:] = new
-    elif isinstance(value, dict | set):
-        value.clear()
-        value.update(new)
+    else:
+        kind = type(value).__name__
+        raise ChangedArgument("array" if kind == "ndarray" else kind)
 
 
 def _error(kinds: list[str], message: str) -> BaseException:

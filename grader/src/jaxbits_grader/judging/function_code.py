@@ -1,4 +1,4 @@
-"""Read from the code of a function what it uses and whether it changes anything."""
+"""Inspect a function's bytecode for the names that it uses and the changes that it makes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CHANGING_METHODS = {"append", "extend", "insert", "add", "update", "setdefault"
 
 
 def changes_something(code: types.CodeType) -> bool:
-    """Return whether a function may change an object or a variable outside of it."""
+    """Return whether a function may change an object or a variable outside it."""
     inner = [const for const in code.co_consts if isinstance(const, types.CodeType)]
     return (
         any(step.opname in _CHANGING_STEPS for step in dis.get_instructions(code))

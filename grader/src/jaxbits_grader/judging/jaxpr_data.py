@@ -151,7 +151,7 @@ class JaxprEncoder:
     def _vjp_rule(self, p: dict[str, Any]) -> dict[str, Any]:
         """Return the two functions of `jax.custom_vjp` as jaxprs.
 
-        The first returns the residuals that are no inputs, and then the results:
+        The first returns the residuals that are not inputs, and then the results:
         https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/interpreters/ad.py
         """
         if p["num_consts"] or p["symbolic_zeros"]:

@@ -143,7 +143,7 @@ class Judge:
         return message
 
     def _ended(self) -> JudgeEnded:
-        """Return the exception that says why there is nobody to talk to."""
+        """Return an exception that says why the judge does not answer."""
         if self._has_started:
             return JudgeEnded("the judge's process has ended")
         lines = self._errors.read_text(errors="replace").splitlines() or ["no reason given"]

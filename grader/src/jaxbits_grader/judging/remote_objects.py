@@ -15,6 +15,14 @@ class CannotSplit(BaseException):
     """
 
 
+class ChangedArgument(BaseException):
+    """Raised if an answer changes an argument that the test uses again.
+
+    Otherwise, an answer could change what the test compares its results with. It is no Exception,
+    so that a test cannot catch it by accident.
+    """
+
+
 class _Channel(Protocol):
     """What a remote object needs of the channel to its process."""
 

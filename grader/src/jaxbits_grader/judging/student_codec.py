@@ -19,7 +19,7 @@ from jaxbits_grader.judging.plain_data import Codec, import_object
 
 
 class StudentCodec(Codec):
-    """Encodes values of a student's process, and holds the objects that a judge knows by number.
+    """Encodes values of a student's process, and numbers the objects that a judge refers to.
 
     Args:
         names: The names of the notebook.
@@ -37,7 +37,7 @@ class StudentCodec(Codec):
         self.inputs: list[Any] = []
 
     def encode_other(self, value: Any) -> Data:
-        """Encode a tracer, a tree, or an object that the judge gets to know by number."""
+        """Encode a tracer, a tree, or an object that the judge refers to by number."""
         if isinstance(value, jax.core.Tracer):
             if self.outputs is None:
                 raise jax.errors.UnexpectedTracerError("a tracer left the function that made it")

@@ -70,7 +70,17 @@ class WriteChecker:
             value: The syntax tree of the value, or None if it cannot be determined.
             where: The syntax node whose line is reported.
         """
+        while isinstance(owner, ast.Subscript) and isinstance(owner.value, ast.List | ast.Tuple):
+            # The owner may be any item of a list that is written out, as in `[np][0].all = f`.
+            for item in owner.value.elts[1:]:
+                self.assign_part(item, name, value, where)
+            if not owner.value.elts:
+                break
+            owner = owner.value.elts[0]
         base = self.names.path(owner)
+        is_own = isinstance(owner, ast.Name) and owner.id in ("self", "cls")
+        if name is None and base is None and not is_own:
+            self.found.add("odd", where, "sets an attribute whose name is computed")
         if base:
             self._store(f"{base}.{name or 'its parts'}", value, where)
         elif star := self.names.star_of(owner):

@@ -24,7 +24,10 @@ _ODD_FUNCTIONS = frozenset(
     os.posix_spawn os.posix_spawnp os.execl os.execle os.execlp os.execv os.execve os.execvp
     os.execvpe os.spawnl os.spawnle os.spawnlp os.spawnv os.spawnve os.spawnvp
     subprocess socket multiprocessing signal atexit threading _thread concurrent.futures runpy
-    asyncio.get_event_loop asyncio.get_running_loop code.InteractiveInterpreter traceback.walk_stack
+    asyncio.get_event_loop asyncio.get_running_loop code.InteractiveInterpreter
+    traceback.walk_stack traceback.extract_stack traceback.format_stack traceback.print_stack
+    traceback.StackSummary linecache jax.monitoring jax._src jaxbits._analysis jaxbits._jax_compat
+    jaxbits_grader
     ctypes cffi ipykernel unittest.mock importlib
     builtins.exec builtins.eval builtins.compile builtins.__import__ __main__
     pickle.load pickle.loads pickle.Unpickler _pickle.load _pickle.loads marshal.load marshal.loads

@@ -1,0 +1,49 @@
+"""Watch, in a student's kernel, what the detectors that a test calls could not examine.
+
+The grader calls `start` in the kernel before a test that uses detectors, and `stop` after it.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+from jaxbits._analysis.code_location import CodeLocation
+
+_GAP = re.compile(r"detect\.(\w+) may have missed something")
+_watches: list[tuple[Any, Any]] = []  # Contexts that catch warnings, and what they have caught.
+
+
+def _ignores_nothing(location: CodeLocation, check: str) -> bool:
+    return False
+
+
+def start() -> str:
+    """Record warnings from now on, and let no comment in the notebook hide a finding.
+
+    Returns:
+        The word "started".
+    """
+    CodeLocation.ignores = _ignores_nothing  # type: ignore[assignment, method-assign]
+    watch = warnings.catch_warnings(record=True)
+    caught = watch.__enter__()
+    warnings.simplefilter("always")
+    _watches.append((watch, caught))
+    return "started"
+
+
+def stop() -> str:
+    """Stop recording, and return the names of the detectors that missed something, one per line.
+
+    Example:
+        >>> start()
+        'started'
+        >>> warnings.warn("detect.leak may have missed something: it ran only in part")
+        >>> stop()
+        'leak'
+    """
+    watch, caught = _watches.pop()
+    watch.__exit__(None, None, None)
+    matches = [_GAP.match(str(getattr(warning, "message", ""))) for warning in caught]
+    return "\n".join(sorted({match[1] for match in matches if match}))

@@ -1,0 +1,237 @@
+"""Test that no answer can hide from a detector, a count, or a test beside it unnoticed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import grading_harness as harness
+import pytest
+from jaxbits_grader.authoring.assignment_source import parse_assignment
+from jaxbits_grader.authoring.notebook_versions import student_notebook
+from jaxbits_grader.checking.hidden_test_run import RunResult, run_hidden_tests
+from jaxbits_grader.checking.scan import scan_notebook
+from jaxbits_grader.intake.notebook_repair import repair_notebook
+from jaxbits_grader.notebook import ParsedNotebook
+from jaxbits_grader.running.limits import Limits
+
+SOURCE = """---
+jupytext: {text_representation: {extension: .md, format_name: myst}}
+kernelspec: {display_name: Python 3, language: python, name: python3}
+assignment:
+  title: Wells
+  chapter: 02-pure-functions
+  minutes: 10
+  goals: [fill]
+  tasks: {fill: "The filling.", level: "The level.", predict: "The prediction."}
+---
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: given, locked: true}
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxbits import detect, testing
+
+def measured(wells):
+    return [int(jax.jit(lambda well: well + 1)(well)) for well in wells]
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: fill, solution: true}
+def fill(well, rain):
+    ### BEGIN SOLUTION
+    return well + rain
+    ### END SOLUTION
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: fill-pure, points: 2}
+assert fill(jnp.float32(1), jnp.float32(2)) == 3.0, "one and two"
+### BEGIN HIDDEN TESTS
+found = detect.side_effect(fill, jnp.float32(1), jnp.float32(2))
+assert found == [], "filling must have no side effect"
+### END HIDDEN TESTS
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: level, solution: true}
+def level(well, height):
+    ### BEGIN SOLUTION
+    well[0] = height
+    return height + 1.0
+    ### END SOLUTION
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: level-values, points: 2, together: the test passes a Ref to the answer}
+well = jax.new_ref(jnp.zeros(2))
+assert level(well, 5.0) == 6.0, "one above"
+### BEGIN HIDDEN TESTS
+assert well[0] == 5.0, "the well must contain the height"
+assert level(well, 7.0) == 8.0, "one above, again"
+### END HIDDEN TESTS
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: predict, solution: true}
+def predict(wells):
+    ### BEGIN SOLUTION
+    return [int(well) + 1 for well in wells]
+    ### END SOLUTION
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: predict-values, points: 2}
+assert predict([1.0, 2.0]) == [2, 3], "two wells"
+### BEGIN HIDDEN TESTS
+with testing.count_compilations("compile") as count:
+    seen = predict([4.0, 5.0])
+assert count[0] == 0, "nothing may be compiled"
+assert seen == [5, 6], "two more wells"
+### END HIDDEN TESTS
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: predict-patched, points: 2}
+assert predict([3.0]) == [4], "one well"
+### BEGIN HIDDEN TESTS
+from unittest import mock
+
+refused = mock.Mock(side_effect=testing.WrongAnswer("predict must not use jax.jit"))
+with mock.patch.object(jax, "jit", refused):
+    assert predict([8.0]) == [9], "another well"
+### END HIDDEN TESTS
+```
+"""
+RIGHT = {
+    "fill": "def fill(well, rain):\n    return well + rain",
+    "level": "def level(well, height):\n    well[0] = height\n    return height + 1.0",
+    "predict": "def predict(wells):\n    return [int(well) + 1 for well in wells]",
+}
+FULL = {"fill-pure": 2, "level-values": 2, "predict-values": 2, "predict-patched": 2}
+
+
+def grade(**answers: str) -> tuple[RunResult, tuple[str, ...]]:
+    """Grade answers, and return the result and all notes."""
+    assignment = parse_assignment(SOURCE, "wells")
+    released = ParsedNotebook.from_nbformat(student_notebook(assignment))
+    given = {**RIGHT, **answers}
+    cells = [
+        replace(cell, source=given.get(str(cell.grade_id), cell.source)) for cell in released.cells
+    ]
+    repaired = repair_notebook(ParsedNotebook(tuple(cells)), released)
+    findings = scan_notebook(repaired, released)
+    result = run_hidden_tests(repaired, assignment, Limits())
+    return result, (*findings.tampering, *findings.odd, *result.tampering, *result.odd)
+
+
+def points(result: RunResult) -> dict[str, float]:
+    return {cell.id: cell.points or 0 for cell in result.points}
+
+
+@harness.needs_sandbox
+def test_right_answers_get_all_points_without_note() -> None:
+    result, notes = grade()
+    assert (points(result), notes) == (FULL, ())
+
+
+COUNTS = "days[0] += 1\n    return well + rain"
+FILLS = {
+    "side effect": f"days = [0]\ndef fill(well, rain):\n    {COUNTS}",
+    "comment": "days = [0]\ndef fill(well, rain):\n"
+    "    days[0] += 1  # jaxbits: ignore[side_effect, stale_global]\n    return well + rain",
+    "lines in the cache": f"""
+import inspect, linecache
+days = [0]
+def fill(well, rain):
+    {COUNTS}
+lines = linecache.getlines(inspect.getsourcefile(fill))
+remark = "  # jax" + "bits: ignore[side_effect, stale_global, inplace, leak]"
+lines[:] = [line.rstrip() + remark + chr(10) for line in lines]
+""",
+    "stack": f"""
+import traceback
+days = [0]
+def fill(well, rain):
+    if any("detect" in line for line in traceback.format_stack()):
+        return well + rain
+    {COUNTS}
+""",
+    "constant": f"""
+from jaxbits._analysis.python_state import state_walk
+[state_walk][0]._MAX_FUNCTIONS = 0
+days = [0]
+def fill(well, rain):
+    {COUNTS}
+""",
+    "too many objects": """
+days = [[0] for _ in range(6000)]
+def fill(well, rain):
+    days[5999][0] += 1
+    return well + rain
+""",
+    "untraceable": """
+days = [0]
+def fill(well, rain):
+    days[0] += not isinstance(well, jax.core.Tracer)
+    return jnp.asarray(np.asarray(well) + np.asarray(rain))
+""",
+}
+
+
+@harness.needs_sandbox
+@pytest.mark.parametrize("attack", FILLS)
+def test_side_effect_gets_no_points_unnoticed(attack: str) -> None:
+    result, notes = grade(fill=FILLS[attack])
+    assert not points(result)["fill-pure"] or notes, notes
+
+
+COMPILER = """
+import IPython.core.compilerop as compilers
+kind = [compilers.CachingCompiler][0]
+parse_as_before = kind.ast_parse
+def parse(self, source, *rest, **options):
+    tree = parse_as_before(self, source, *rest, **options)
+    if "new_ref" in source and getattr(level, "is_mine", False):
+        tree.body = tree.body[-1:]
+    return tree
+def level(well, height):
+    return height
+level.is_mine = True
+"""
+LEVELS = {
+    "compiler": COMPILER + 'setattr(kind, "ast_" + "parse", parse)',
+    "compiler, without setattr": COMPILER + "type.__setattr__(kind, 'ast_parse', parse)",
+}
+
+
+@harness.needs_sandbox
+@pytest.mark.parametrize("attack", LEVELS)
+def test_replaced_compiler_is_tampering(attack: str) -> None:
+    result, _ = grade(level=LEVELS[attack])
+    assert any("CachingCompiler.ast_parse" in what for what in result.tampering)
+
+
+PREDICTIONS = {
+    "measures": "def predict(wells):\n    return measured(wells)",
+    "remembers": """
+kept = {}
+def predict(wells):
+    if str(wells) not in kept:
+        kept[str(wells)] = measured(wells)
+    return kept[str(wells)]
+""",
+    "removes the listener": """
+def predict(wells):
+    jax.monitoring.clear_event_listeners()
+    return measured(wells)
+""",
+}
+
+
+@harness.needs_sandbox
+@pytest.mark.parametrize("attack", PREDICTIONS)
+def test_forbidden_compilation_gets_no_points(attack: str) -> None:
+    result, _ = grade(predict=PREDICTIONS[attack])
+    assert points(result)["predict-values"] == 0
+    assert points(result)["predict-patched"] == 0 or attack == "remembers"
