@@ -43,6 +43,27 @@ def test_overflow_advises_multiplication_in_place_of_shift():
     assert "`x * 2.0**n`" in found.fix
 
 
+@pytest.mark.parametrize(
+    ("function", "fix"),
+    [
+        (lambda x: x.sum(dtype=jnp.int8), "`dtype=jnp.int32`"),
+        (lambda x: jnp.cumsum(x, dtype="int8"), "`dtype=jnp.int32`"),
+        (lambda x: x.astype(jnp.int8) + x.astype(jnp.int8), "`x.astype(jnp.int32)`"),
+    ],
+)
+def test_overflow_advises_dtype_argument_if_the_call_passes_one(function, fix):
+    found = detect.overflow(function, jnp.full(10, 100))
+    assert [fix in finding.fix for finding in found] == [True]
+
+
+def test_out_of_bounds_links_masked_write_to_writes():
+    def function(x):
+        return x.at[jnp.array([0, 9])].set(0.0) * 0.0
+
+    (found,) = detect.out_of_bounds(function, jnp.ones(3))
+    assert (found.severity, found.catalogue_id) == ("note", "out-of-bounds-write")
+
+
 rate = 0.5
 layers = 2
 mode = "fast"

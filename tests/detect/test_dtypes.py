@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 from jaxbits import _jax_compat, detect
@@ -24,6 +27,36 @@ def test_x64_reports_nothing_if_x64_is_on():
 def test_x64_restores_x64_setting():
     detect.x64(lambda x: x + np.array([2**40]), jnp.arange(2))
     assert jnp.arange(2.0).dtype == jnp.float32
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.astype(jnp.float64),
+        lambda x: x.sum(dtype=jnp.float64),
+        lambda x: x + jnp.zeros(2, "float64"),
+        lambda x: jax.nn.one_hot(x.astype(int), 3, dtype=jnp.float64),
+        lambda x: jax.vmap(lambda y: y.astype("float64"))(x),
+    ],
+)
+def test_x64_names_line_that_requests_float64(function):
+    (found,) = detect.x64(function, jnp.ones(2))
+    assert found.severity == "warning"
+    assert (found.place.file, found.place.line) == (__file__, function.__code__.co_firstlineno)
+
+
+def test_x64_only_notes_dtypes_that_libraries_request():
+    def convert(x):
+        return optax.tree_utils.tree_cast(x, jnp.float64)
+
+    (found,) = detect.x64(convert, jnp.ones(2))
+    assert found.severity == "note"
+    assert found.place.function.endswith("convert")
+
+
+def test_x64_warns_about_dtype_that_no_line_of_user_code_requests():
+    (found,) = detect.x64(functools.partial(jnp.ones_like, dtype=jnp.float64), jnp.ones(2))
+    assert (found.severity, found.place) == ("warning", None)
 
 
 def test_carry_skips_step_without_carry_argument():

@@ -128,6 +128,22 @@ def test_side_effect_marks_output_of_any_kind() -> None:
     assert written.subject == "output"
 
 
+@pytest.mark.parametrize(("level", "severity"), [(1, "warning"), (2, "note")])
+def test_side_effect_respects_level_of_vlog(level, severity) -> None:
+    def step(x):
+        absl_logging.vlog(level, "one more step")
+        return x
+
+    logger = absl_logging.get_absl_logger()
+    before = logger.level
+    logger.setLevel(logging.DEBUG)
+    try:
+        (found,) = detect.side_effect(step, 1.0)
+    finally:
+        logger.setLevel(before)
+    assert (found.severity, found.subject) == (severity, "output")
+
+
 @pytest.mark.parametrize(("verbosity", "severity"), [("ERROR", "note"), ("INFO", "warning")])
 def test_side_effect_respects_verbosity_of_absl(verbosity, severity) -> None:
     def step(x):

@@ -17,7 +17,6 @@ def numpy_warnings(target: FunctionUnderTest, pattern: str) -> list[tuple[CodeLo
     """
     found: dict[tuple[CodeLocation, str], None] = {}
     for warning in target.trace.log.caught_warnings:
-        message = str(warning.message)
-        if re.search(pattern, message) and is_user_code(warning.filename):
-            found[CodeLocation(warning.filename, warning.lineno), message] = None
+        if re.search(pattern, warning.text) and is_user_code(warning.named.file):
+            found[warning.named, warning.text] = None
     return list(found)

@@ -76,20 +76,21 @@ def split_outputs(output: Any, is_dropped: Callable[[Any], bool]) -> tuple[Any, 
     return list(itertools.compress(leaves, keeps)), types
 
 
-def stored_arrays(arguments: Any, given: Sequence[Any], trace: Any) -> list[Any]:
-    """Return the arrays that a traced function has stored in its arguments.
+def stored_arrays(state: Sequence[Any], given: Sequence[Any], trace: Any) -> list[Any]:
+    """Return the arrays that a traced function has stored in its arguments or its state.
 
     Args:
-        arguments: The arguments after the call.
+        state: The arguments and the attributes after the call.
         given: The arrays that the function received.
         trace: The object that represents the trace of the function. Arrays of inner traces, which
             must not be used outside them, are left out.
     """
     found: dict[int, Any] = {}
-    with contextlib.suppress(Exception):  # A user's container may reject what it now contains.
-        for leaf in jax.tree.leaves(arguments, is_leaf=is_iterator):
-            if isinstance(leaf, Tracer) and _jax_compat.trace_of(leaf) is trace:
-                found[id(leaf)] = leaf
+    for part in state:
+        with contextlib.suppress(Exception):  # A user's container may reject what it now contains.
+            for leaf in jax.tree.leaves(part, is_leaf=is_iterator):
+                if isinstance(leaf, Tracer) and _jax_compat.trace_of(leaf) is trace:
+                    found[id(leaf)] = leaf
     return [leaf for leaf in found.values() if all(leaf is not value for value in given)]
 
 

@@ -204,8 +204,10 @@ def _trace(
             trace.changed_arguments = snapshot.changes()
         output, trace.output_types = split_outputs(output, is_passed_through)
         trace.num_returned = len(jax.tree.leaves(output))
-        # The caller sees these as well. A step of Flax nnx, for example, often returns nothing.
-        return output, stored_arrays((args, kwargs), values, trace.outermost)
+        # The caller sees these as well. A step of Flax nnx, for example, often returns nothing, and
+        # a method may store its results in attributes of its object.
+        attributes = [r.get() for r in references if r.kind == "attribute"]
+        return output, stored_arrays([args, kwargs, *attributes], values, trace.outermost)
 
     # A wrapper that compiles the function has accepted its results. Another transformation that
     # accepts what it was given, such as a module's functions, accepts it in the results as well.

@@ -231,17 +231,17 @@ def _finding(site: Site, is_masked: bool, is_dropped: bool) -> Finding:
     else:
         effect = "the start is moved" if name.startswith("dynamic") else "it is dropped"
         effect = "it is clamped or filled" if name == "gather" else effect
+    catalogue_id = _catalogue_id(site.equation, is_gradient)
     if is_masked:
         what = "what is read does not reach" if kind == "read" else "the write does not change"
         message = f"{kind} out of bounds, but {what} the result"
-        return Finding("note", message, evidence, "none needed", site.location)
+        return Finding("note", message, evidence, "none needed", site.location, catalogue_id)
     if is_dropped and low < 0:
         message = "the segment -1 does not exist, so that JAX drops what belongs to it"
-        return Finding("note", message, evidence, _SEGMENT_FIX, site.location)
+        return Finding("note", message, evidence, _SEGMENT_FIX, site.location, catalogue_id)
     if is_dropped:
         message = "a `where` chooses an index outside the array, so that JAX drops the write"
-        return Finding("note", message, evidence, _DROP_FIX, site.location)
-    catalogue_id = _catalogue_id(site.equation, is_gradient)
+        return Finding("note", message, evidence, _DROP_FIX, site.location, catalogue_id)
     return Finding(
         "error",
         f"{kind} out of bounds: {effect}",

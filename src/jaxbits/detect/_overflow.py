@@ -23,6 +23,7 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.nonfinite_probes import INF_PROBE
 from jaxbits._analysis.numpy_warnings import numpy_warnings
 from jaxbits._analysis.probes import Measurement, Probe, Site
+from jaxbits._analysis.source.dtype_argument import has_dtype_argument
 
 # jax.numpy leaves `iinfo` and `finfo` without types, and mypy rejects untyped calls.
 _iinfo: Any = jnp.iinfo
@@ -170,7 +171,10 @@ def _finding(site: Site, is_masked: bool, is_meant: bool) -> Finding:
         else (f"the largest value that fits is {limits.max}")
     )
     seen = site.describe_values().replace("value", "result")
-    message, fix = f"{dtype} wraps around in {name}", _fix(name, dtype, site.low, site.high)
+    function = unqualified_name(site.context.library_entry(site.equation))
+    has_dtype = site.location is not None and has_dtype_argument(site.location, function)
+    fix = _fix(name, dtype, site.low, site.high, has_dtype)
+    message = f"{dtype} wraps around in {name}"
     if is_meant:
         message, fix = f"{message}, as hashes do", "none needed if this is intended"
     elif is_masked:
@@ -181,7 +185,7 @@ def _finding(site: Site, is_masked: bool, is_meant: bool) -> Finding:
     return Finding("error", message, f"{seen}, {bound}", fix, site.location, catalogue_id)
 
 
-def _fix(name: str, dtype: Any, low: float, high: float) -> str:
+def _fix(name: str, dtype: Any, low: float, high: float, has_dtype: bool) -> str:
     """Return advice for integers that wrap around.
 
     Args:
@@ -189,14 +193,18 @@ def _fix(name: str, dtype: Any, low: float, high: float) -> str:
         dtype: The dtype of the integers.
         low: The smallest of the true results.
         high: The largest of the true results.
+        has_dtype: Whether the code passes `dtype=` to the function, which converts its argument.
     """
     is_x64, widest = jax.config.read("jax_enable_x64"), _iinfo(jnp.int64)
     for wider in (jnp.int32, jnp.int64) if is_x64 else (jnp.int32,):
         limits = _iinfo(wider)
         if limits.bits > _iinfo(dtype).bits and limits.min <= low and high <= limits.max:
+            if has_dtype:
+                return f"pass a wider type to the function: `dtype=jnp.{limits.dtype}`"
             return f"compute in a wider type: `x.astype(jnp.{limits.dtype})` before this operation"
     # JAX does not shift floats.
     floats = "`x * 2.0**n`" if name == "shift_left" else "`x.astype(jnp.float32)` before"
+    floats = "`dtype=jnp.float32`" if has_dtype else floats
     floats += ", if rounded results are good enough"
     if is_x64 or not (widest.min <= low and high <= widest.max):
         return floats

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,7 @@ from jaxbits._analysis.python_state.mutability import find_changeable, is_functi
 from jaxbits._analysis.python_state.references import ATTRIBUTE_KINDS, Reference
 from jaxbits._analysis.repeated_calls import keeps_old_program
 from jaxbits._analysis.trace import trace_function
+from jaxbits._analysis.wrapped_call import is_plain_jit
 from jaxbits.detect._side_effect import environment_findings
 
 _MAX_TRIED = 24
@@ -136,6 +138,11 @@ def _changes_program(
 def _fix(target: FunctionUnderTest, reference: Reference) -> str:
     """Return advice that `jax.jit` accepts for the value of a reference."""
     name, value = reference.name, reference.get()
+    if _is_in_static_self(target, reference):
+        return (
+            f"pass `{name}` as an argument, or create a new object instead of changing this one, "
+            "because `self` is static"
+        )
     if _can_be_traced(target, reference):
         return f"pass `{name}` as an argument"
     if isinstance(value, _STATIC_TYPES) or is_function_like(value):
@@ -144,6 +151,18 @@ def _fix(target: FunctionUnderTest, reference: Reference) -> str:
         f"pass what the function needs of `{name}` as arguments, and make those that are not "
         "arrays static (`static_argnames`)"
     )
+
+
+def _is_in_static_self(target: FunctionUnderTest, reference: Reference) -> bool:
+    """Return whether a value is an attribute of the object whose method was jitted.
+
+    Such an object is static if JAX does not flatten it, because `jax.jit` rejects it otherwise.
+    """
+    function = target.function
+    if not isinstance(function, types.MethodType) or not is_plain_jit(function):
+        return False
+    is_leaf = jax.tree.leaves(function.__self__) == [function.__self__]
+    return is_leaf and reference.holder is function.__self__
 
 
 def _can_be_traced(target: FunctionUnderTest, reference: Reference) -> bool:

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from jaxbits._analysis import int64_inputs
-from jaxbits._analysis.code_location import CodeLocation, is_user_code, location_of_error
+from jaxbits._analysis.code_location import CodeLocation, location_of_error
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding, Severity
 from jaxbits._analysis.function_under_test import FunctionUnderTest
@@ -202,21 +202,29 @@ def _unavailable_dtypes(target: FunctionUnderTest) -> Iterator[Finding]:
     """Yield a finding for each dtype that the code requests but, as JAX warns, does not get."""
     seen: set[Any] = set()
     for warning in target.trace.log.caught_warnings:
-        text = str(warning.message)
-        statement = re.search(r"requested dtype (\S+)[\s\S]*truncated to dtype (\S+?)\.", text)
-        if statement is None:
+        statement = re.search(
+            r"requested dtype (\S+)[\s\S]*truncated to dtype (\S+?)\.", warning.text
+        )
+        if statement is None or (statement[1], warning.place) in seen:
             continue
-        is_users = is_user_code(warning.filename)
-        location = CodeLocation(warning.filename, warning.lineno) if is_users else None
-        if (statement[1], location) in seen:
-            continue
-        seen.add((statement[1], location))
+        seen.add((statement[1], warning.place))
         requested = re.sub(r"<class '[\w.]*?(\w+)'>", r"\1", statement[1])
+        if warning.is_from_library:
+            yield Finding(
+                "note",
+                f"a library requests {requested}, but gets {statement[2]}",
+                "jax_enable_x64 is off",
+                "none needed if 32 bits are enough here, or else "
+                "`jax.config.update('jax_enable_x64', True)` at the start",
+                warning.place,
+                "float64-cut",
+            )
+            continue
         yield Finding(
             "warning",
             f"{requested} was requested, but {statement[2]} is what you get",
             "jax_enable_x64 is off",
             f"request {statement[2]}, or `jax.config.update('jax_enable_x64', True)` at the start",
-            location,
+            warning.place,
             "float64-cut",
         )

@@ -21,6 +21,7 @@ from typing import Any
 
 from jaxbits._analysis import resource_limits
 from jaxbits._analysis.code_location import CodeLocation, is_user_code
+from jaxbits._analysis.python_state.caught_warnings import CaughtWarning, WarningRecorder
 from jaxbits._analysis.python_state.impure_calls import (
     impure_c_name,
     impure_python_name,
@@ -76,7 +77,7 @@ class CallLog:
     trace_markers: set[CodeLocation] = field(default_factory=set)
     switched_off: set[CodeLocation] = field(default_factory=set)
     changes: list[StateChange] = field(default_factory=list)
-    caught_warnings: list[warnings.WarningMessage] = field(default_factory=list)
+    caught_warnings: list[CaughtWarning] = field(default_factory=list)
     advanced: list[CodeLocation] = field(default_factory=list)
     passed: list[tuple[CodeLocation, str, str]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
@@ -104,12 +105,14 @@ def monitor_calls(
     'nobody reads this'
     """
     log, snapshot, output = CallLog(), StateSnapshot(references), io.StringIO()
+    recorder = WarningRecorder()
     prints = PrintLog(output)
     log.left_out = snapshot.left_out
     process = ProcessState()
     try:
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings():
             warnings.simplefilter("always")
+            warnings.showwarning = recorder
             sys.stdout = sys.stderr = output
             sys.stdin = io.TextIOWrapper(io.BytesIO())
             builtins.input = no_input
@@ -122,7 +125,7 @@ def monitor_calls(
     finally:
         try:
             used_numpy_generator = process.restore()
-            log.printed, log.caught_warnings = output.getvalue(), list(caught)
+            log.printed, log.caught_warnings = output.getvalue(), recorder.caught
             log.shape_prints |= prints.lines_with_shapes(log.printed)
             log.trace_markers |= prints.lines_about_tracing(log.printed)
             if used_numpy_generator:

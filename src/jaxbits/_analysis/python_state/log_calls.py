@@ -51,9 +51,11 @@ def _level(frame: types.FrameType) -> Any:
     level = values["level"]
     if "_absl_logger" not in frame.f_globals or "self" in values or not isinstance(level, int):
         return level
+    if level > 1:  # More detailed than debugging, as in `vlog(2, …)`.
+        return logging.DEBUG - (level - 1)
     # The functions of absl count from -3 (fatal) to 1 (debug):
     # https://github.com/abseil/abseil-py/blob/main/absl/logging/converter.py
-    return logging.INFO - (logging.INFO - logging.DEBUG) * min(max(level, -3), 1)
+    return logging.INFO - (logging.INFO - logging.DEBUG) * max(level, -3)
 
 
 def shows_tracer(frame: types.FrameType) -> bool:

@@ -89,14 +89,14 @@ def _fields(reference: Reference) -> Iterator[Reference]:
     for name in object_fields.fields(value) or {}:
         if not object_fields.is_cached_property(value, name):
             label = f"{reference.name}.{name}"
-            location = reference.location_of_attribute(name)
+            location = reference.location_of_attribute(label)
             yield Reference("attribute", label, value, name, location, reference.code)
     for owner in type(value).__mro__:
         if is_user_object(owner):
             for name, member in vars(owner).items():
                 if not name.startswith("__") and not hasattr(type(member), "__get__"):
                     label = f"{reference.name}.{name}"
-                    location = reference.location_of_attribute(name)
+                    location = reference.location_of_attribute(label)
                     yield Reference("class attribute", label, owner, name, location, reference.code)
 
 
@@ -109,7 +109,11 @@ def _judge_global(reference: Reference, value: Any, evidence: Evidence) -> bool 
         return False
     if is_user_object(value) and not is_frozen(value):
         return None
-    if evidence.is_changed(name, line) or _differs_from_source(evidence.literals.get(name), value):
+    if evidence.is_changed(name, line):
+        return True
+    if evidence.is_filled_on_import(name):
+        return False if _holds_only_functions(value) else None
+    if _differs_from_source(evidence.literals.get(name), value):
         return True
     if _is_constant_name(name) or name in evidence.final_names or is_frozen(value):
         return False
@@ -122,6 +126,13 @@ def _judge_global(reference: Reference, value: Any, evidence: Evidence) -> bool 
     # Training may change one that holds arrays, such as a model.
     is_kept = _has_methods(type(value)) and not _holds_jax_arrays(value)
     return None if is_kept and not isinstance(value, _MUTABLE_TYPES) else True
+
+
+def _holds_only_functions(value: Any) -> bool:
+    items = value.values() if isinstance(value, dict) else value
+    return isinstance(value, (dict, list, set)) and all(
+        isinstance(item, type) or is_function_like(item) for item in items
+    )
 
 
 def _holds_jax_arrays(value: Any) -> bool:

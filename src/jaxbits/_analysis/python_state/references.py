@@ -13,13 +13,13 @@ from typing import Any
 
 from jaxbits._analysis.code_location import CodeLocation, is_user_code
 from jaxbits._analysis.python_state import object_fields
+from jaxbits._analysis.python_state.use_lines import first_use_line
 from jaxbits._analysis.safe_attributes import get_attribute, unwrap
 
 ABSENT = type("Absent", (), {"__repr__": lambda _: "nothing", "__slots__": ()})()
 """A placeholder for the value of a name that is not bound."""
 
 _GLOBAL_OPCODES = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL"})
-_STORE_OPCODES = frozenset({"STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF"})
 _ATTRIBUTE_OPCODES = frozenset({"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"})
 
 HOLDER_KINDS = ("object", "argument", "cache")
@@ -57,8 +57,12 @@ class Reference:
         return self.location.line if self.location else 0
 
     def location_of_attribute(self, name: str) -> CodeLocation | None:
-        """Return the line that uses an attribute of the value, or else the line of the value."""
-        line = first_use_lines(self.code).get(name) if self.code else None
+        """Return the line that uses an attribute of the value, or else the line of the value.
+
+        Args:
+            name: The expression for the attribute, such as ``self.cache.hits``.
+        """
+        line = first_use_line(self.code, "attribute", name) if self.code else None
         return replace(self.location, line=line) if self.location and line else self.location
 
     def get(self) -> Any:
@@ -161,31 +165,6 @@ def _operands(code: types.CodeType, opcodes: frozenset[str]) -> tuple[str, ...]:
         if instruction.opname in opcodes
     )
     return tuple(dict.fromkeys(found))
-
-
-@functools.lru_cache(maxsize=2048)
-def first_use_lines(code: types.CodeType, stores_only: bool = False) -> dict[str, int]:
-    r"""Return the number of the line on which code first uses each name, including attributes.
-
-    Args:
-        code: The code. The functions defined inside it count as well.
-        stores_only: Whether only lines count that assign the name.
-
-    >>> first_use_lines((lambda x: len(x)).__code__) == {"x": 1, "len": 1}
-    True
-    >>> first_use_lines(compile("f(a.b)\na.b = 1", "", "exec"), stores_only=True)
-    {'b': 2}
-    """
-    lines: dict[str, int] = {}
-    for part in nested_codes(code):
-        line = part.co_firstlineno
-        for instruction in dis.get_instructions(part):
-            line = getattr(instruction.positions, "lineno", None) or line
-            if stores_only and instruction.opname not in _STORE_OPCODES:
-                continue
-            if isinstance(instruction.argval, str):
-                lines[instruction.argval] = min(line, lines.get(instruction.argval, line))
-    return lines
 
 
 @functools.lru_cache(maxsize=2048)

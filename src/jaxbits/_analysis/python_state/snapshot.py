@@ -15,6 +15,7 @@ from jaxbits._analysis.python_state import held_values, object_fields
 from jaxbits._analysis.python_state.iterators import copy_iterator, is_iterator
 from jaxbits._analysis.python_state.object_copies import CONTAINER_TYPES
 from jaxbits._analysis.python_state.references import ABSENT, Reference, is_user_object
+from jaxbits._analysis.python_state.state_paths import StatePath, has_named_attributes
 from jaxbits._analysis.python_state.state_values import (
     MAX_ARRAY_BYTES,
     MAX_OBJECTS,
@@ -24,7 +25,6 @@ from jaxbits._analysis.python_state.state_values import (
     describe_value,
     find_tracers,
     is_same,
-    nested_values,
     restore_contents,
 )
 
@@ -90,14 +90,35 @@ def _has_unreported_change(
         return next(find_tracers(list(current)), None) is not None
     if isinstance(value, (dict, list, set)) or not isinstance(before, dict):
         return True
-    names = before.keys() | (current or {}).keys()
-    changed = {n for n in names if not is_same(before.get(n, ABSENT), current.get(n, ABSENT))}
-    changed -= {name for name in changed if (id(value), name) in reported}
-    return any(
-        not object_fields.is_cached_property(value, name)
-        or next(find_tracers(current.get(name)), None) is not None
+    return bool(_changed_attributes(value, before, current, reported))
+
+
+def _changed_attributes(
+    value: Any, before: Any, current: Any, reported: set[tuple[int, Any]]
+) -> list[str]:
+    """Return the attributes that changed besides reported ones and cached properties."""
+    names = dict.fromkeys((*before, *(current or {})))
+    changed = [n for n in names if not is_same(before.get(n, ABSENT), current.get(n, ABSENT))]
+    return [
+        name
         for name in changed
-    )
+        if (id(value), name) not in reported
+        and (
+            not object_fields.is_cached_property(value, name)
+            or next(find_tracers(current.get(name)), None) is not None
+        )
+    ]
+
+
+def _change(reference: Reference, before: Any, after: Any) -> StateChange:
+    """Return the change of a name that has a different value."""
+    tracers = list(find_tracers(after))
+    old, new = describe_value(before), describe_value(after)
+    # A container with the same type has different contents.
+    if tracers and old == new and tracers[0] is not after:
+        new += f" with {describe_value(tracers[0])}"
+    traces = tuple(map(_jax_compat.trace_of, tracers))
+    return StateChange(reference, "leak" if traces else "state", old, new, traces)
 
 
 class StateSnapshot:
@@ -124,7 +145,7 @@ class StateSnapshot:
         self.left_out: list[str] = []
         self._objects = objects
         self._bindings: list[tuple[Reference, Any]] = []
-        self._mutable: dict[int, tuple[Any, Any, Reference]] = {}
+        self._mutable: dict[int, tuple[Any, Any, StatePath]] = {}
         self._copies: dict[int, Any] = {}
         self._read_only: list[Any] = []
         try:
@@ -136,9 +157,9 @@ class StateSnapshot:
             raise
 
     def _record(self) -> None:
-        waiting = collections.deque((value, reference) for reference, value in self._bindings)
+        waiting = collections.deque((StatePath(r), value) for r, value in self._bindings)
         while waiting:
-            value, reference = waiting.popleft()
+            path, value = waiting.popleft()
             if id(value) in self._mutable or isinstance(value, (*OPAQUE_TYPES, *PLAIN_TYPES)):
                 continue
             if not self._objects and not _is_mutable_argument(value):
@@ -153,18 +174,18 @@ class StateSnapshot:
                 continue
             recorded = copy_contents(value)
             if recorded is not None:
-                self._mutable[id(value)] = (value, recorded, reference)
+                self._mutable[id(value)] = (value, recorded, path)
                 if is_iterator(value):
                     duplicate = copy_iterator(value)
                     if duplicate is not None:
                         self._copies[id(value)] = duplicate
                     continue
-            parts = [part for part in nested_values(value) if not _is_flat(part)]
+            parts = [(step, part) for step, part in path.parts(value) if not _is_flat(part)]
             if len(parts) > MAX_OBJECTS:
                 self.left_out.append(
                     f"only {MAX_OBJECTS} parts of a {describe_value(value)} were recorded"
                 )
-            waiting.extend((part, reference) for part in parts[:MAX_OBJECTS])
+            waiting.extend(parts[:MAX_OBJECTS])
 
     def _make_read_only(self, array: Any) -> None:
         if self._objects and array.flags.writeable:
@@ -178,25 +199,23 @@ class StateSnapshot:
 
     def changes(self) -> list[StateChange]:
         """Return what changed. Each change appears once, under the first name that reaches it."""
-        found: dict[int, StateChange] = {}
+        found: list[StateChange] = []
         reported: set[tuple[int, Any]] = set()
         for reference, before in self._bindings:
             after = reference.get()
             if after is not before and not is_same(before, after):
-                tracers = list(find_tracers(after))
-                old, new = describe_value(before), describe_value(after)
-                # A container with the same type has different contents.
-                if tracers and old == new and tracers[0] is not after:
-                    new += f" with {describe_value(tracers[0])}"
-                traces = tuple(map(_jax_compat.trace_of, tracers))
-                kind = "leak" if traces else "state"
-                found[len(found)] = StateChange(reference, kind, old, new, traces)
+                found.append(_change(reference, before, after))
                 reported.add((id(reference.holder), reference.key))
-        for value, recorded, reference in self._mutable.values():
+        for value, recorded, path in self._mutable.values():
             current = copy_contents(value)
             if is_same(recorded, current) or not _has_unreported_change(
                 value, recorded, current, reported
             ):
+                continue
+            if self._objects and has_named_attributes(value):
+                for name in _changed_attributes(value, recorded, current, reported):
+                    before, after = recorded.get(name, ABSENT), current.get(name, ABSENT)
+                    found.append(_change(path.attribute(value, name), before, after))
                 continue
             kind, traces = "iterator" if is_iterator(value) else "state", tuple[Any, ...]()
             if isinstance(recorded, (list, dict, set, tuple)) and kind == "state":
@@ -205,8 +224,8 @@ class StateSnapshot:
                 traces = tuple(map(_jax_compat.trace_of, tracers))
                 kind = "leak" if traces else kind
             before, after = _describe_change(value, recorded, current)
-            found.setdefault(id(value), StateChange(reference, kind, before, after, traces))
-        return list(found.values())
+            found.append(StateChange(path.reference, kind, before, after, traces))
+        return found
 
     def restore(self) -> None:
         """Restore everything that can be restored. A generator that advanced stays advanced."""

@@ -24,7 +24,6 @@ from jaxbits._analysis.python_state import held_values, object_copies, object_fi
 from jaxbits._analysis.python_state.references import (
     Reference,
     attribute_names,
-    first_use_lines,
     global_name,
     global_names,
     is_python_function,
@@ -33,6 +32,7 @@ from jaxbits._analysis.python_state.references import (
     stored_attributes,
     stored_globals,
 )
+from jaxbits._analysis.python_state.use_lines import first_use_line
 from jaxbits._analysis.safe_attributes import get_attribute, unwrap
 
 _MAX_FUNCTIONS, _MAX_ITEMS, _MAX_WRAPPERS = 500, 100, 50
@@ -294,9 +294,9 @@ class StateWalk:
         start = (code.co_filename, code.co_firstlineno) if code else None
         if location and code and (location.file, location.line) == start:
             # The line that uses the name is more helpful than the function's first line.
-            used, short_name = location, name.rpartition(".")[2]
-            location = replace(used, line=first_use_lines(code).get(short_name, used.line))
-            store = first_use_lines(code, stores_only=True).get(short_name)
+            used = location
+            location = replace(used, line=first_use_line(code, kind, name) or used.line)
+            store = first_use_line(code, kind, name, stores_only=True)
             stored_at = replace(used, line=store) if store else None
         reference = Reference(kind, name, holder, key, location, code, stored_at)
         known = self.references.setdefault((kind, id(holder), key), reference)

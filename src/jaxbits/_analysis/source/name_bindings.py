@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxbits._analysis.source.guards import leaves_function, unset_names
+from jaxbits._analysis.source.import_time import lines_run_on_import
 from jaxbits._analysis.source.scopes import Function, Scope, scope_of_function
 from jaxbits._analysis.source.single_runs import functions_run_once
 
@@ -326,21 +327,35 @@ def _called_name(node: ast.expr) -> str:
 
 def scan_sources(
     sources: tuple[str, ...],
-) -> tuple[tuple[BindingEvent, ...], dict[str, ast.expr], frozenset[str], frozenset[int]]:
+) -> tuple[
+    tuple[BindingEvent, ...],
+    dict[str, ast.expr],
+    frozenset[str],
+    frozenset[int],
+    frozenset[int],
+]:
     """Return the binding events in sources, the first value of each global, and the `Final` names.
 
-    If there is only one source, the last item holds the first lines of the functions that it runs
-    only once. Otherwise, it is empty, because notebook cells may run several times.
+    If there is only one source, the last items hold the first lines of the functions that it runs
+    only once, and of those that it runs only while it is imported. Otherwise, they are empty,
+    because notebook cells may run several times.
 
     Sources that are not valid Python, such as notebook cells with an IPython magic, are skipped.
     """
-    visitor, run_once = _BindingVisitor(), frozenset[int]()
+    visitor, run_once, on_import = _BindingVisitor(), frozenset[int](), frozenset[int]()
     for source in sources:
         try:
             module = ast.parse(source)
             visitor.visit(module)
-            run_once = functions_run_once(module) if len(sources) == 1 else run_once
+            if len(sources) == 1:
+                run_once, on_import = functions_run_once(module), lines_run_on_import(module)
         except (SyntaxError, ValueError, RecursionError):
             continue
     visitor.record_mutations_by_helpers()
-    return tuple(visitor.events), visitor.literals, frozenset(visitor.final_names), run_once
+    return (
+        tuple(visitor.events),
+        visitor.literals,
+        frozenset(visitor.final_names),
+        run_once,
+        on_import,
+    )

@@ -20,6 +20,7 @@ class Evidence:
         literals: The first value that the source assigns to each global.
         final_names: The names annotated as `Final`.
         run_once: The first lines of the functions that run only once.
+        run_on_import: The first lines of the functions that run only while the module is imported.
         is_ordered: Whether the code runs from top to bottom. Notebook cells may run in any order.
     """
 
@@ -27,6 +28,7 @@ class Evidence:
     literals: dict[str, ast.expr]
     final_names: frozenset[str]
     run_once: frozenset[int]
+    run_on_import: frozenset[int]
     is_ordered: bool
 
     def keep_mutations(
@@ -87,7 +89,19 @@ class Evidence:
             line: The first line of the function.
         """
         events = (e for e in self._events_on("change", name) if e.scope is None)
+        events = (e for e in events if not self._happens_on_import(e))
         return any(e.functions or e.line > line or not self.is_ordered for e in events)
+
+    def is_filled_on_import(self, name: str) -> bool:
+        """Return whether functions that run only while the module is imported fill a global.
+
+        An example is a registry, to which a decorator adds functions.
+        """
+        events = (e for e in self._events_on("change", name) if e.scope is None)
+        return any(map(self._happens_on_import, events))
+
+    def _happens_on_import(self, event: BindingEvent) -> bool:
+        return not self.run_on_import.isdisjoint(event.functions)
 
     def is_table(self, name: str) -> bool:
         """Return whether a global is a dictionary of dictionaries that no line of its module edits.
