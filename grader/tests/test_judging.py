@@ -419,7 +419,7 @@ def test_changed_argument_costs_points_only_if_the_test_still_uses_it() -> None:
 def test_judge_sees_subclasses_of_tuples_and_lists_as_such() -> None:
     source = SOURCE.replace(
         'assert values == [1, 3], "the given list must stay the same"',
-        'both = insert((1, 3), 2)\n'
+        "both = insert((1, 3), 2)\n"
         'assert isinstance(both, tuple) and both == (1, 2, 3), "a tuple"\n'
         'assert isinstance(insert([1], 2), list), "a list"',
     )

@@ -361,7 +361,7 @@ def test_read_only_arrays_are_writable_after_an_interruption(monkeypatch):
     def interrupt(value):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("jaxbits._analysis.python_state.state_paths.nested_values", interrupt)
+    monkeypatch.setattr("jaxbits._analysis.python_state.snapshot.copy_contents", interrupt)
     scope = {**large, "items": [1]}
     with pytest.raises(KeyboardInterrupt):
         StateSnapshot([Reference("global", name, scope, name) for name in scope])
