@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from jaxbits_grader.cell_names import bound_names
 from jaxbits_grader.checking.failure_messages import describe_failure
 from jaxbits_grader.checking.kernel_checks import (
     KERNEL_OPTIONS,
+    Census,
     altered_checks,
     failure_message,
     watch_detectors,
@@ -95,7 +97,7 @@ class _Run:
         self.tampering: list[str] = []
         self.slow: list[str] = []
         self.odd: list[str] = []
-        self.students_ran = False  # Whether a student's cell has run.
+        self.census: Census | None = None  # What tests rely on, once a student's cell has run.
         self.imported: set[str] = set()  # The packages that the student's cells import.
 
     def result(self) -> RunResult:
@@ -114,10 +116,10 @@ class _Run:
                 continue
             if cell.role is Role.GIVEN:
                 judge.run_given(str(cell.grade_id))
-                if not self.students_ran:
+                if self.census is None:
                     self._run_first_given_cell(kernel, cell, number)
                     continue
-            self.students_ran = True
+            self.census = self.census or Census(kernel)
             self._run_cell(kernel, cell, number)
         answer = (kernel.evaluate(self.names.redefinition_query()) or "").split(", ")
         if redefined := [name for name in answer if name in self.names.given]:
@@ -150,6 +152,8 @@ class _Run:
         self._note_missing_module(done, name)
         if cell.role is Role.GIVEN:
             kernel.run_cell(self.names.save_given_names(cell.source), in_history=False)
+            if self.census is not None:
+                self.census.extend(kernel)
 
     def _note_missing_module(self, done: CellResult, name: str) -> str | None:
         """Note that a cell imports a module that is not installed, and return the module's name."""
@@ -190,7 +194,7 @@ class _Run:
                 )
                 self.points[id] = CellPoints(id, 0.0, most, message)
         else:
-            self.tampering += [f"{what}, before {id}" for what in altered_checks(kernel)]
+            self.tampering += [f"{what}, before {id}" for what in self._altered_checks(kernel)]
             self.points[id] = CellPoints(id, most, most)
             # Cells below may use what the visible part of the test defines.
             kernel.run_cell(visible_tests(source), in_history=False)
@@ -199,7 +203,7 @@ class _Run:
         source, most = self.assignment.cell(id).source, self.assignment.test_points[id]
         task = self.assignment.task_of(id)
         assert task is not None
-        altered = [f"{what}, before {id}" for what in altered_checks(kernel)]
+        altered = [f"{what}, before {id}" for what in self._altered_checks(kernel)]
         self.tampering += altered
         renamed, nonce = self._rename_test(source)
         with watch_detectors(kernel) as partial:
@@ -224,10 +228,16 @@ class _Run:
             # Record the points now, because they have been earned but the next check may end the
             # run.
             self.points[id] = CellPoints(id, most, most)
+            changes = self.census.changes(kernel) if self.census and not altered else []
+            self.tampering += [f"it changed {name}, in {id}" for name in changes[:3]]
             if partial:
                 self.odd.append(f"in {id}, {', '.join(partial)} could not examine everything")
             if not altered and self._passes_with_stub(kernel, source, task):
                 self.tampering.append(f"the test {id} also passes without the answer")
+
+    def _altered_checks(self, kernel: Kernel) -> Iterator[str]:
+        self.census = self.census or Census(kernel)
+        return altered_checks(kernel, self.census)
 
     def _rename_test(self, source: str) -> tuple[str, str]:
         """Return a test cell with private names, and the value that shows that it has finished."""

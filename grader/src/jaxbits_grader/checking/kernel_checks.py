@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import secrets
 from collections.abc import Iterator
+from pathlib import Path
 
+from jaxbits_grader.checking import census
 from jaxbits_grader.checking.failure_messages import describe_failure
-from jaxbits_grader.running.kernel_client import CellResult, Kernel
+from jaxbits_grader.running.kernel_client import CellResult, Kernel, KernelNotStarted
 
 _SAFE_NAME = re.compile(r"[A-Za-z_.' ]{1,80}")
 _IMPORT = "__import__('jaxbits_grader.checking.{}', fromlist=['x'])"
@@ -52,8 +55,56 @@ def watch_detectors(kernel: Kernel) -> Iterator[list[str]]:
     found += [name for name in names if _SAFE_NAME.fullmatch(name)][:3]
 
 
-def altered_checks(kernel: Kernel) -> Iterator[str]:
-    """Yield a description of each sign that tests in this kernel cannot be trusted."""
+class Census:
+    """Notices changes of the project's modules and of what runs cells in a kernel.
+
+    The results stay in this process, and the kernel gets the source of the census anew each time,
+    so a submission cannot replace either.
+
+    Args:
+        kernel: The kernel, in which no student's cell has run.
+
+    Raises:
+        KernelNotStarted: If the kernel does not answer.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        first = _run_census(kernel, "prepare")
+        if first is None:
+            raise KernelNotStarted("the kernel does not say what tests rely on")
+        self._first = first
+
+    def extend(self, kernel: Kernel) -> None:
+        """Include what a given cell has added, such as the tests' private copies of modules."""
+        self._first = {**(_run_census(kernel, "take") or {}), **self._first}
+
+    def changes(self, kernel: Kernel) -> list[str]:
+        """Return the names of the parts that have changed."""
+        now = _run_census(kernel, "take")
+        if now is None:
+            return ["what tests rely on"]
+        return [name for name, value in self._first.items() if now.get(name) != value]
+
+
+def _run_census(kernel: Kernel, function: str) -> dict[str, str] | None:
+    source = Path(census.__file__).read_text()
+    call = f"(lambda names: exec({source!r}, names) or names[{function!r}]())({{}})"
+    try:
+        found = json.loads(kernel.evaluate(call) or "")
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def altered_checks(kernel: Kernel, first: Census) -> Iterator[str]:
+    """Yield a description of each sign that tests in this kernel cannot be trusted.
+
+    Args:
+        kernel: The kernel.
+        first: The census from before any student's cell ran.
+    """
+    if changes := first.changes(kernel):
+        yield f"it changed {', '.join(changes[:3])}"
     for what, query in (
         ("replaced", _REPLACED),
         ("made something pass that must fail:", _CANARIES),

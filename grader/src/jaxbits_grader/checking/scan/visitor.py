@@ -15,6 +15,11 @@ from jaxbits_grader.checking.scan.findings import Findings
 from jaxbits_grader.checking.scan.magics import IPYTHON_CALLS, judge_magic
 from jaxbits_grader.checking.scan.name_resolution import NameResolver
 from jaxbits_grader.checking.scan.protected_names import is_within
+from jaxbits_grader.checking.scan.unusual_access import (
+    describe_access,
+    describe_import,
+    describe_path,
+)
 from jaxbits_grader.notebook import MAX_CELL_CHARACTERS
 
 # IPython tokenizes the whole cell again for each magic, so we limit the product of the number of
@@ -88,6 +93,14 @@ class _Visitor(ast.NodeVisitor):
 
     # Bindings
 
+    def visit(self, node: ast.AST) -> None:
+        """Visit a node, and report how it reaches an object if that is odd."""
+        self.add_odd(node, describe_access(node, self.names))
+        super().visit(node)
+
+    def _describe(self, path: str) -> str | None:
+        return patterns.describe_use(path) or describe_path(path)
+
     def visit_Assign(self, node: _Assignment) -> None:
         self.generic_visit(node)
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
@@ -130,7 +143,7 @@ class _Visitor(ast.NodeVisitor):
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
-            self.add_odd(node, patterns.describe_use(alias.name))
+            self.add_odd(node, self._describe(alias.name) or describe_import(alias.name))
             self._check_grader_import(node, alias.name)
             path = alias.name if alias.asname else alias.name.partition(".")[0]
             self._bind(alias.asname or path, node, path)
@@ -138,7 +151,7 @@ class _Visitor(ast.NodeVisitor):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
             path = f"{node.module or ''}.{alias.name}"
-            self.add_odd(node, patterns.describe_use(path))
+            self.add_odd(node, self._describe(path) or describe_import(path))
             self._check_grader_import(node, path)
             if alias.name == "*":
                 self.names.star_imports += filter(is_within, [node.module or ""])
@@ -185,8 +198,8 @@ class _Visitor(ast.NodeVisitor):
         self._bind(node.name, node)
         scope = self.names.enter()
         self._visit_all(node.body)
-        if "__class__" in scope.paths:
-            self.add_odd(node, "defines a class that claims to be a different one (__class__)")
+        for name in {"__class__", "__module__", "__qualname__"} & set(scope.paths):
+            self.add_odd(node, f"defines a class that claims to be a different one ({name})")
         self.names.leave()
 
     def _visit_all(self, nodes: Iterable[ast.AST]) -> None:
@@ -198,7 +211,7 @@ class _Visitor(ast.NodeVisitor):
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             if path := self.names.resolve(node.id):
-                self.add_odd(node, patterns.describe_use(path))
+                self.add_odd(node, self._describe(path))
             elif not self.names.is_bound(node.id):
                 self.add_odd(node, patterns.describe_unbound_name(node.id))
 
@@ -209,11 +222,19 @@ class _Visitor(ast.NodeVisitor):
         for part in parts:
             self.writes.check_hook(part)
             self.add_odd(part, patterns.describe_attribute(part.attr))
+            self.add_odd(part, describe_access(part, self.names) if part is not node else None)
         path, root = self.names.path(node), parts[-1].value
         if path and isinstance(node.ctx, ast.Load):
-            self.add_odd(node, patterns.describe_use(path))
+            self.add_odd(node, self._describe(path))
         if not (path and isinstance(root, ast.Name)):
             self.visit(root)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        self.visit(node.left)
+        for other in node.comparators:
+            # Asking whether a module has been imported, such as google.colab, is usual.
+            if self.names.path(other) != "sys.modules":
+                self.visit(other)
 
     def visit_Dict(self, node: ast.Dict) -> None:
         for key, value in zip(node.keys, node.values, strict=True):

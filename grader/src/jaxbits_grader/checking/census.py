@@ -1,0 +1,106 @@
+"""Take a census of what tests rely on in a student's kernel.
+
+The grader sends this file's source to the kernel anew for each census, and it keeps the results
+itself. It takes the first census before any of the student's cells runs. Nothing that belongs to
+the project, and nothing that runs cells, may change after that.
+"""
+
+import hashlib
+import importlib
+import json
+import pkgutil
+import sys
+import types
+
+_OWN = ("jaxbits", "jaxbits_grader")
+# These packages contain the functions that tests call, some of which are imported only on use.
+_IMPORTED = ("jaxbits.detect", "jaxbits._analysis", "jaxbits._jax_compat")
+
+
+def take() -> str:
+    """Return the fingerprint of each part, as JSON."""
+    return json.dumps({name: _fingerprint(parts) for name, parts in _parts().items()})
+
+
+def prepare() -> str:
+    """Import the modules that a test could import, and return the first census."""
+    importlib.import_module("jaxbits.testing")
+    importlib.import_module("jaxbits_grader.checking.detector_watch")
+    importlib.import_module("jaxbits_grader.judging.answer_server")
+    for package in _IMPORTED:
+        found = importlib.import_module(package)
+        for module in pkgutil.walk_packages(found.__path__, f"{package}."):
+            importlib.import_module(module.name)
+    for package in ("jaxbits", "jaxbits.detect"):
+        # These packages import their members on use.
+        for name in dir(sys.modules[package]):
+            getattr(sys.modules[package], name)
+    watch = sys.modules["jaxbits_grader.checking.detector_watch"]
+    watch.start()  # From now on, no comment hides a finding.
+    watch.stop()
+    return take()
+
+
+def _parts() -> dict[str, dict[str, object]]:
+    parts = {
+        name: vars(module)
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] in _OWN and isinstance(module, types.ModuleType)
+    }
+    for value in list(vars(sys.modules["__main__"]).values()):
+        # Tests use private copies of some modules.
+        if isinstance(value, types.ModuleType) and sys.modules.get(value.__name__) is not value:
+            parts[f"the tests' {value.__name__}"] = vars(value)
+            for part in list(vars(value).values()):
+                is_copy = isinstance(part, types.ModuleType)
+                if is_copy and sys.modules.get(part.__name__) is not part:
+                    parts[f"the tests' {part.__name__}"] = vars(part)
+    return parts | _shell_parts()
+
+
+def _shell_parts() -> dict[str, dict[str, object]]:
+    shell = getattr(sys.modules.get("ipykernel.zmqshell"), "ZMQInteractiveShell", None)
+    shell = shell.instance() if shell is not None and shell.initialized() else None
+    kernel = getattr(shell, "kernel", None)
+    transformers = getattr(shell, "input_transformer_manager", None)
+    owners = {"shell": shell, "compiler": getattr(shell, "compile", None), "kernel": kernel}
+    owners |= {"transformers": transformers, "session": getattr(kernel, "session", None)}
+    parts = {}
+    for name, owner in owners.items():
+        fields = getattr(owner, "__dict__", {})
+        kept = {key: value for key, value in fields.items() if callable(value)}
+        for key in ("shell_handlers", "control_handlers"):
+            kept |= {f"{key} {request}": f for request, f in fields.get(key, {}).items()}
+        for key in ("cleanup_transforms", "line_transforms", "token_transformers"):
+            kept |= {f"{key} {n}": f for n, f in enumerate(fields.get(key, ()))}
+        if owner is not None:
+            parts[f"IPython's {name}"] = kept
+    return parts
+
+
+def _fingerprint(names: dict[str, object]) -> str:
+    known = [(name, _identity(value)) for name, value in list(names.items())]
+    text = "\n".join(sorted(f"{name} {identity}" for name, identity in known if identity))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _identity(value: object) -> str:
+    """Return what stays the same as long as nobody replaces a value or a part of it."""
+    value = getattr(value, "__func__", value)
+    if isinstance(value, types.FunctionType):
+        return f"{id(value)} {id(value.__code__)} {value.__defaults__!r} {value.__kwdefaults__!r}"
+    owner = value if isinstance(value, type) else type(value)
+    if owner.__module__.partition(".")[0] in _OWN and (owner is value or callable(value)):
+        fields = list(getattr(value, "__dict__", {}).items())
+        return f"{id(value)} {sorted(f'{name} {_member(part)}' for name, part in fields)}"
+    if isinstance(value, tuple | frozenset | type) or callable(value):
+        return str(id(value))
+    # Other values may change: caches, counters, and the names of modules that are imported later.
+    return ""
+
+
+def _member(part: object) -> str:
+    part = getattr(part, "fget", None) or getattr(part, "__func__", part)
+    if isinstance(part, types.FunctionType):
+        return f"{id(part)} {id(part.__code__)}"
+    return str(id(part)) if callable(part) or isinstance(part, tuple) else ""

@@ -1,0 +1,107 @@
+"""Describe imports and ways of access that no assignment needs, although they may be honest.
+
+An answer that wants to change or to read what a test uses has to get hold of it first. These rules
+list what answers usually need instead of what is dangerous, so that a new way of getting hold of
+something is noticed as well.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from jaxbits_grader.checking.scan.ast_utils import string_name
+from jaxbits_grader.checking.scan.name_resolution import NameResolver
+from jaxbits_grader.checking.scan.suspicious_patterns import describe_attribute
+
+_USUAL_MODULES = frozenset(
+    """
+    __future__ abc absl altair array base64 beartype bisect blackjax bokeh calendar chex clu
+    cmath collections contextlib copy cProfile csv cupy cv2 dataclasses datasets datetime
+    decimal diffrax distrax einops enum equinox flax fractions functools gc google grain gzip
+    h5py haiku hashlib heapq html hypothesis importlib inspect io ipywidgets itertools jax
+    jaxbits jaxlib jaxopt jaxtyping jraph json keras keyword lineax locale logging math
+    matplotlib ml_collections ml_dtypes networkx numba numbers numpy numpyro operator optax
+    optimistix orbax os pandas pathlib penzai pickle PIL platform plotly pprint pstats psutil
+    pytest queue random re requests rich rlax scipy seaborn secrets shutil sklearn statistics
+    string struct sympy sys tabulate tempfile tensorflow tensorflow_datasets textwrap time
+    timeit torch torchaudio torchvision tqdm traceback transformers treescope types typing
+    typing_extensions unicodedata urllib uuid warnings weakref xarray zipfile zlib
+    """.split()  # noqa: SIM905
+)
+# Many notebooks set `InteractiveShell.ast_node_interactivity`.
+_USUAL_IPYTHON = ("IPython", "IPython.display", "IPython.core.interactiveshell.InteractiveShell")
+_USUAL_SYS = frozenset(
+    """argv byteorder exit executable flags float_info getrecursionlimit getsizeof implementation
+    int_info maxsize path platform setrecursionlimit stderr stdin stdout version
+    version_info""".split()  # noqa: SIM905
+)
+_MAKES_CODE = ("types.CodeType", "types.FunctionType", "types.LambdaType", "types.MethodType")
+
+
+def describe_import(module: str) -> str | None:
+    """Return what is odd about importing from a module, or None if nothing is.
+
+    Example:
+        >>> describe_import("numpy.linalg"), describe_import("IPython.core.compilerop")
+        (None, 'imports IPython.core.compilerop')
+    """
+    root = module.partition(".")[0]
+    if root == "IPython":
+        usual = module in _USUAL_IPYTHON or module.startswith("IPython.display.")
+    else:
+        usual = root in _USUAL_MODULES
+    return None if usual else f"imports {module}"
+
+
+def describe_path(path: str) -> str | None:
+    """Return what is odd about using the object with this dotted name, or None if nothing is."""
+    parts = path.split(".")
+    if parts[0] == "sys" and len(parts) > 1 and parts[1] not in _USUAL_SYS:
+        return f"uses sys.{parts[1]}"
+    return f"uses {path}" if path in _MAKES_CODE else None
+
+
+def describe_access(node: ast.AST, names: NameResolver) -> str | None:
+    """Return what is odd about how a node reaches an object, or None if nothing is.
+
+    Args:
+        node: A syntax node.
+        names: What the names at this point refer to.
+    """
+    match node:
+        case ast.Constant(value=str(text)):
+            return describe_attribute(text)
+        case ast.Attribute(attr="findCaller"):
+            return "looks for its caller (findCaller)"
+        case ast.Attribute(attr="__dict__", value=owner) if not _is_own(owner, names):
+            return "goes through the attributes of an object (__dict__)"
+        case ast.Call(keywords=keywords) if any(k.arg == "stack_info" for k in keywords):
+            return "looks for its caller (stack_info)"
+        case ast.Call(func=function, args=args):
+            return _describe_call(names.path(function), args, names)
+        case ast.Assign(targets=targets, value=value):
+            is_function = names.function(value) is not None or isinstance(value, ast.Lambda)
+            if is_function and any(map(_is_unnamed_attribute, targets)):
+                return "stores a function in an attribute of an object without a name"
+    return None
+
+
+def _describe_call(path: str | None, args: list[ast.expr], names: NameResolver) -> str | None:
+    function = (path or "").removeprefix("builtins.")
+    lists_names = function == "vars" or (function == "dir" and not args)
+    if lists_names and not (args and _is_own(args[0], names)):
+        return f"goes through the attributes of an object ({function})"
+    named = {"getattr": args[1:2], "operator.attrgetter": args, "operator.methodcaller": args[:1]}
+    is_computed = any(string_name(arg) is None for arg in named.get(function, ()))
+    if is_computed and not (function == "getattr" and _is_own(args[0], names)):
+        return "reads an attribute whose name is computed"
+    return None
+
+
+def _is_own(owner: ast.expr, names: NameResolver) -> bool:
+    """Return whether an expression is a name of the notebook that refers to no module."""
+    return isinstance(owner, ast.Name) and names.path(owner) is None
+
+
+def _is_unnamed_attribute(target: ast.expr) -> bool:
+    return isinstance(target, ast.Attribute) and isinstance(target.value, ast.Subscript | ast.Call)
