@@ -35,7 +35,9 @@ _USUAL_SYS = frozenset(
     int_info maxsize path platform setrecursionlimit stderr stdin stdout version
     version_info""".split()  # noqa: SIM905
 )
-_MAKES_CODE = ("types.CodeType", "types.FunctionType", "types.LambdaType", "types.MethodType")
+# These make code or copies of keys that a detector cannot follow.
+_UNUSUAL = {"types.CodeType", "types.FunctionType", "types.LambdaType", "types.MethodType"}
+_UNUSUAL |= {"jax.random.clone", "jax.random.wrap_key_data"}
 
 
 def describe_import(module: str) -> str | None:
@@ -58,7 +60,7 @@ def describe_path(path: str) -> str | None:
     parts = path.split(".")
     if parts[0] == "sys" and len(parts) > 1 and parts[1] not in _USUAL_SYS:
         return f"uses sys.{parts[1]}"
-    return f"uses {path}" if path in _MAKES_CODE else None
+    return f"uses {path}" if path in _UNUSUAL else None
 
 
 def describe_access(node: ast.AST, names: NameResolver) -> str | None:
