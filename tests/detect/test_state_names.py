@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import types
 
 import jax.numpy as jnp
@@ -123,3 +124,46 @@ def test_side_effect_tells_attributes_of_two_objects_apart():
     (found,) = detect.side_effect(Pair().count, jnp.ones(2))
     assert found.subject == "attribute `self.second.hits`"
     assert found.place.text == "self.second.hits += x.shape[0]"
+
+
+SEEN, TABLE = [], {"rate": 0.5}
+add, rate_of = SEEN.append, TABLE.get
+COUNTS, FLAGS = array.array("i", [0]), bytearray(2)
+
+
+def add_by_method(x):
+    add(1)
+    return x
+
+
+def count_in_array(x):
+    COUNTS[0] += 1
+    return x
+
+
+def set_flag(x):
+    FLAGS[1] = 1
+    return x
+
+
+def read_by_method(x):
+    return x * rate_of("rate")
+
+
+@pytest.mark.parametrize(
+    ("function", "subject", "state", "before"),
+    [
+        (add_by_method, "the list behind `add`", SEEN, []),
+        (count_in_array, "global `COUNTS`", COUNTS, array.array("i", [0])),
+        (set_flag, "global `FLAGS`", FLAGS, bytearray(2)),
+    ],
+)
+def test_side_effect_sees_state_behind_methods_and_in_buffers(function, subject, state, before):
+    (finding,) = detect.side_effect(function, jnp.ones(2))
+    assert finding.subject == subject
+    assert state == before  # The detector has restored it.
+
+
+def test_method_of_a_table_is_no_finding():
+    assert detect.side_effect(read_by_method, jnp.ones(2)) == []
+    assert detect.stale_global(read_by_method, jnp.ones(2)) == []

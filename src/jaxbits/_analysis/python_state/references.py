@@ -22,7 +22,7 @@ ABSENT = type("Absent", (), {"__repr__": lambda _: "nothing", "__slots__": ()})(
 _GLOBAL_OPCODES = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL"})
 _ATTRIBUTE_OPCODES = frozenset({"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"})
 
-HOLDER_KINDS = ("object", "argument", "cache")
+HOLDER_KINDS = ("object", "argument", "cache", "owner")
 ATTRIBUTE_KINDS = ("attribute", "class attribute", "function attribute")
 
 
@@ -94,6 +94,8 @@ class Reference:
             return f"argument {self.name}, a {kind},"
         if self.kind == "cache":
             return f"the cache of `{self.name}`"
+        if self.kind == "owner":
+            return f"the {kind} behind `{self.name}`"
         return f"{self.kind} `{self.name}`"
 
     def set(self, value: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import collections
 import contextlib
 import contextvars
@@ -29,6 +30,8 @@ from jaxbits._formatting import format_state
 MAX_OBJECTS = 5000
 MAX_ARRAY_BYTES = 1 << 22
 PLAIN_TYPES = (bool, int, float, complex, str, bytes, type(None))
+BUFFER_TYPES = (bytearray, array.array)
+"""Mutable sequences of numbers that are no arrays."""
 _HOLDER_TYPES = (held_values.LruCache, contextvars.ContextVar)
 OPAQUE_TYPES = (
     *(type, types.ModuleType, types.FunctionType, types.MethodType, jax.Array, Tracer),
@@ -55,6 +58,8 @@ def copy_contents(value: Any) -> Any:
         items = items_of(value)
         is_list = isinstance(value, (list, collections.deque))
         return items if is_list else dict(items) if isinstance(value, dict) else set(items)
+    if isinstance(value, BUFFER_TYPES):
+        return value[:] if len(value) <= MAX_ARRAY_BYTES else None
     if is_iterator(value):
         return iterator_position(value)
     if isinstance(value, (*OPAQUE_TYPES, *PLAIN_TYPES)):
@@ -102,7 +107,7 @@ def is_same(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(is_same(a[key], b[key]) for key in a)
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(map(is_same, a, b))
-    if isinstance(a, (*PLAIN_TYPES, set, np.generic)):
+    if isinstance(a, (*PLAIN_TYPES, *BUFFER_TYPES, set, np.generic)):
         return bool(a == b) or a != a
     return False
 
@@ -148,6 +153,8 @@ def restore_contents(value: Any, contents: Any) -> None:
         value.setstate(contents)
     elif isinstance(value, CONTAINER_TYPES):
         fill_container(value, contents.items() if isinstance(contents, dict) else contents)
+    elif isinstance(value, BUFFER_TYPES):
+        value[:] = contents
     elif isinstance(value, _HOLDER_TYPES):
         held_values.restore_held_values(value, contents)
     elif not is_iterator(value):

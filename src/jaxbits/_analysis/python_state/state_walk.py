@@ -32,6 +32,7 @@ from jaxbits._analysis.python_state.references import (
     stored_attributes,
     stored_globals,
 )
+from jaxbits._analysis.python_state.state_values import BUFFER_TYPES
 from jaxbits._analysis.python_state.use_lines import first_use_line
 from jaxbits._analysis.safe_attributes import get_attribute, unwrap
 
@@ -253,7 +254,12 @@ class StateWalk:
             if isinstance(value, types.FunctionType) and is_user_code(value.__code__.co_filename):
                 names = used | set(vars(value))
                 self._add_attributes("function attribute", value, names, location)
-        elif not isinstance(value, types.BuiltinFunctionType):
+        elif isinstance(value, types.BuiltinFunctionType):
+            owner = value.__self__
+            if isinstance(owner, (*_MUTABLE_TYPES, *BUFFER_TYPES)):
+                # A name of its own for a method of a container, as in `add = seen.append`.
+                self._add("owner", name, owner, None, location)
+        else:
             self._add(kind, name, holder, key, location)
             self._visit_contents(value, used)
 
