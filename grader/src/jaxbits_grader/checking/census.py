@@ -7,7 +7,6 @@ the project, and nothing that runs cells, may change after that.
 
 import hashlib
 import importlib
-import json
 import pkgutil
 import sys
 import types
@@ -18,8 +17,8 @@ _IMPORTED = ("jaxbits.detect", "jaxbits._analysis", "jaxbits._jax_compat")
 
 
 def take() -> str:
-    """Return the fingerprint of each part, as JSON."""
-    return json.dumps({name: _fingerprint(parts) for name, parts in _parts().items()})
+    """Return the fingerprint of each part, as a dictionary that is written out."""
+    return repr({name: _fingerprint(parts) for name, parts in _parts().items()})
 
 
 def prepare() -> str:

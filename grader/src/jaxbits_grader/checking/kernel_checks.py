@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
-import json
 import re
 import secrets
 from collections.abc import Iterator
@@ -90,8 +90,8 @@ def _run_census(kernel: Kernel, function: str) -> dict[str, str] | None:
     source = Path(census.__file__).read_text()
     call = f"(lambda names: exec({source!r}, names) or names[{function!r}]())({{}})"
     try:
-        found = json.loads(kernel.evaluate(call) or "")
-    except ValueError:
+        found = ast.literal_eval(kernel.evaluate(call) or "")
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -47,6 +47,8 @@ class NameResolver:
         self._scopes = [self.notebook]
         # The functions that the notebook defines, keyed by name.
         self.functions: dict[str, Function] = {}
+        # The names of all functions so far, including those inside other functions.
+        self.function_names: set[str] = set()
         # Cache these results, because functions can be long and the notebook can call them often.
         self.constant_kinds: dict[Function, Kind | None] = {}
         self._changed_parameters: dict[Function, set[str]] = {}
@@ -86,6 +88,11 @@ class NameResolver:
             is_local = any(value.id in scope.paths for scope in self._scopes[1:])
             return None if is_local else self.functions.get(value.id)
         return value if isinstance(value, Function) else None
+
+    def is_function(self, value: ast.AST | None) -> bool:
+        """Return whether a node is a function or the name of one that the notebook defines."""
+        is_name = isinstance(value, ast.Name) and value.id in self.function_names
+        return is_name or isinstance(value, Function)
 
     def changed_parameters(self, function: Function) -> set[str]:
         """Return the names of the parameters whose attributes a function sets or deletes."""

@@ -35,9 +35,12 @@ _USUAL_SYS = frozenset(
     int_info maxsize path platform setrecursionlimit stderr stdin stdout version
     version_info""".split()  # noqa: SIM905
 )
-# These make code or copies of keys that a detector cannot follow.
+# These make code, list the parts of any object, or make copies of keys that no detector follows.
 _UNUSUAL = {"types.CodeType", "types.FunctionType", "types.LambdaType", "types.MethodType"}
+_UNUSUAL |= {"inspect.getmembers", "inspect.getmembers_static", "inspect.getattr_static"}
 _UNUSUAL |= {"jax.random.clone", "jax.random.wrap_key_data"}
+
+_SETTERS = {"builtins.setattr", "builtins.delattr"}
 
 
 def describe_import(module: str) -> str | None:
@@ -58,8 +61,10 @@ def describe_import(module: str) -> str | None:
 def describe_path(path: str) -> str | None:
     """Return what is odd about using the object with this dotted name, or None if nothing is."""
     parts = path.split(".")
-    if parts[0] == "sys" and len(parts) > 1 and parts[1] not in _USUAL_SYS:
-        return f"uses sys.{parts[1]}"
+    # Other modules import `sys`, too, as in `os.sys`.
+    after = parts[parts.index("sys") + 1 :] if "sys" in parts else []
+    if after and after[0] not in _USUAL_SYS:
+        return f"uses sys.{after[0]}"
     return f"uses {path}" if path in _UNUSUAL else None
 
 
@@ -81,10 +86,9 @@ def describe_access(node: ast.AST, names: NameResolver) -> str | None:
             return "looks for its caller (stack_info)"
         case ast.Call(func=function, args=args):
             return _describe_call(names.path(function), args, names)
-        case ast.Assign(targets=targets, value=value):
-            is_function = names.function(value) is not None or isinstance(value, ast.Lambda)
-            if is_function and any(map(_is_unnamed_attribute, targets)):
-                return "stores a function in an attribute of an object without a name"
+        case ast.Assign(targets=targets, value=value) if names.is_function(value):
+            if any(isinstance(t, ast.Attribute) and not _is_self(t.value) for t in targets):
+                return "stores a function in an attribute"
     return None
 
 
@@ -93,6 +97,10 @@ def _describe_call(path: str | None, args: list[ast.expr], names: NameResolver) 
     lists_names = function == "vars" or (function == "dir" and not args)
     if lists_names and not (args and _is_own(args[0], names)):
         return f"goes through the attributes of an object ({function})"
+    if any(names.path(arg) in _SETTERS for arg in args):
+        return "passes on a function that sets attributes"
+    if function == "setattr" and len(args) > 2 and names.is_function(args[2]):
+        return None if _is_self(args[0]) else "stores a function in an attribute"
     named = {"getattr": args[1:2], "operator.attrgetter": args, "operator.methodcaller": args[:1]}
     is_computed = any(string_name(arg) is None for arg in named.get(function, ()))
     if is_computed and not (function == "getattr" and _is_own(args[0], names)):
@@ -105,5 +113,5 @@ def _is_own(owner: ast.expr, names: NameResolver) -> bool:
     return isinstance(owner, ast.Name) and names.path(owner) is None
 
 
-def _is_unnamed_attribute(target: ast.expr) -> bool:
-    return isinstance(target, ast.Attribute) and isinstance(target.value, ast.Subscript | ast.Call)
+def _is_self(owner: ast.expr) -> bool:
+    return isinstance(owner, ast.Name) and owner.id in ("self", "cls")

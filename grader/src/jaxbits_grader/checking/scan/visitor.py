@@ -76,6 +76,10 @@ class _Visitor(ast.NodeVisitor):
         tree = parse_cell(source)
         if tree is not None:
             before, self.found.offset = self.found.offset, self.found.offset + offset
+            functions = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+            self.names.function_names.update(
+                node.name for node in ast.walk(tree) if isinstance(node, functions)
+            )
             self.visit(tree)
             for node in ast.walk(tree):
                 self.add_odd(node, patterns.describe_globals_call(node))
