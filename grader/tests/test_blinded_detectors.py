@@ -205,6 +205,53 @@ LEVELS = {
 }
 
 
+# Each of these changes something that runs or checks tests, in a way that the scan does not know.
+CHANGES = {
+    "the tests' copy": (
+        "place = [n for n in MODULES[__name__].__dict__ if n.endswith('_testing')][0]\n"
+        "MODULES[__name__].__dict__[place].assert_close = lambda *a, **k: None",
+        "the tests' jaxbits.testing",
+    ),
+    "the compiler's instance": (
+        "real = SHELL.compile.ast_parse\nSHELL.compile.ast_parse = lambda *a, **k: real(*a, **k)",
+        "IPython's compiler",
+    ),
+    "the kernel's handler": (
+        "real = SHELL.kernel.shell_handlers['execute_request']\n"
+        "async def handle(*arguments):\n    return await real(*arguments)\n"
+        "SHELL.kernel.shell_handlers['execute_request'] = handle",
+        "IPython's kernel",
+    ),
+    "the check": (
+        "MODULES['jaxbits_grader.checking.integrity_check'].find_replaced = lambda: ''",
+        "jaxbits_grader.checking.integrity_check",
+    ),
+    "a detector": (
+        "[detect.side_effect][0].find = lambda target: []",
+        "jaxbits.detect._side_effect",
+    ),
+    "a tuple of types": (
+        "part = MODULES['jaxbits._analysis.python_state.state_values']\n"
+        "part.OPAQUE_TYPES = (*part.OPAQUE_TYPES, list)",
+        "jaxbits._analysis.python_state.state_values",
+    ),
+}
+PRELUDE = """
+import os
+from IPython.core.interactiveshell import InteractiveShell
+MODULES, SHELL = os.sys.modules, [InteractiveShell][0].instance()
+"""
+
+
+@harness.needs_sandbox
+@pytest.mark.parametrize("what", CHANGES)
+def test_census_notices_changes_of_what_tests_rely_on(what: str) -> None:
+    change, part = CHANGES[what]
+    result, notes = grade(fill=f"{PRELUDE}{change}\n{RIGHT['fill']}")
+    assert any(part in sign for sign in result.tampering), result.tampering
+    assert any("uses sys.modules" in note for note in notes)
+
+
 @harness.needs_sandbox
 @pytest.mark.parametrize("attack", LEVELS)
 def test_replaced_compiler_is_tampering(attack: str) -> None:

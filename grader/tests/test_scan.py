@@ -198,6 +198,20 @@ ODD = {
     "a file": "%%writefile numpy.py\nx = 1",
     "jax.numpy as np": "import jax.numpy as np",
     "NumPy's testing": "from numpy import testing",
+    "an unusual module": "import tornado.ioloop",
+    "part of IPython": "from IPython.core.compilerop import CachingCompiler",
+    "sys.modules": "import sys\nparts = sys.modules",
+    "sys of another module": "import os\nparts = os.sys.modules",
+    "a computed attribute": "import json\ngetattr(json, 'du' + 'mps')",
+    "getattr as a value": "import functools\nfunctools.reduce(getattr, ['a'], f)",
+    "a function in an attribute": "def g():\n    pass\nf.of = {}\nf.of['x'].call = g",
+    "a function by setattr": "def g():\n    pass\nsetattr(f, 'call', g)",
+    "its caller": "import logging\nlogging.getLogger('x').findCaller(stack_info=True)",
+    "a false module": "class A:\n    __module__ = 'numpy'",
+    "a name of internals": "name = '__code__'",
+    "members": "import inspect\ninspect.getmembers(f)",
+    "all names": "vars()",
+    "a key's data": "import jax\nagain = jax.random.key_data(key)",
     "np as a number": "np = 10",
     "an opaque all": "all = make()",
     "another class": "class A:\n    @property\n    def __class__(self):\n        return jax.Array",
@@ -287,6 +301,8 @@ HONEST = {
     "a file": "open('data.csv').read()\nopen('a/b.npy', 'wb')",
     "versions": "import importlib.metadata\nimportlib.metadata.version('jax')",
     "inspect and gc": "import inspect\ninspect.signature(f)\ninspect.getsource(f)\nimport gc\ngc.collect()",  # noqa: E501
+    "own attributes": "class A:\n    def __init__(self, f):\n        self.f = f\na = A(len)\nvars(a)\nf.calls = 0",  # noqa: E501
+    "getattr with a name": "getattr(f, 'calls', 0)\nfor name in ('a', 'b'):\n    getattr(f, name, None)",  # noqa: E501
     "pickle.dumps": "import pickle\npickle.dumps(1)",
     "display": (
         "from IPython.core.interactiveshell import InteractiveShell\n"

@@ -38,9 +38,9 @@ _USUAL_SYS = frozenset(
 # These make code, list the parts of any object, or make copies of keys that no detector follows.
 _UNUSUAL = {"types.CodeType", "types.FunctionType", "types.LambdaType", "types.MethodType"}
 _UNUSUAL |= {"inspect.getmembers", "inspect.getmembers_static", "inspect.getattr_static"}
-_UNUSUAL |= {"jax.random.clone", "jax.random.wrap_key_data"}
+_UNUSUAL |= {"jax.random.clone", "jax.random.key_data", "jax.random.wrap_key_data"}
 
-_SETTERS = {"builtins.setattr", "builtins.delattr"}
+_ACCESSORS = {"builtins.getattr", "builtins.setattr", "builtins.delattr"}
 
 
 def describe_import(module: str) -> str | None:
@@ -97,8 +97,8 @@ def _describe_call(path: str | None, args: list[ast.expr], names: NameResolver) 
     lists_names = function == "vars" or (function == "dir" and not args)
     if lists_names and not (args and _is_own(args[0], names)):
         return f"goes through the attributes of an object ({function})"
-    if any(names.path(arg) in _SETTERS for arg in args):
-        return "passes on a function that sets attributes"
+    if any(names.path(arg) in _ACCESSORS for arg in args):
+        return "passes on a function that gets or sets attributes"
     if function == "setattr" and len(args) > 2 and names.is_function(args[2]):
         return None if _is_self(args[0]) else "stores a function in an attribute"
     named = {"getattr": args[1:2], "operator.attrgetter": args, "operator.methodcaller": args[:1]}
