@@ -15,8 +15,8 @@ from jaxbits_grader.checking.scan.suspicious_patterns import describe_attribute
 
 _USUAL_MODULES = frozenset(
     """
-    __future__ abc absl altair array base64 beartype bisect blackjax bokeh calendar chex clu
-    cmath collections contextlib copy cProfile csv cupy cv2 dataclasses datasets datetime
+    __future__ abc absl altair array asyncio base64 beartype bisect blackjax bokeh calendar chex
+    clu cmath collections contextlib copy cProfile csv cupy cv2 dataclasses datasets datetime
     decimal diffrax distrax einops enum equinox flax fractions functools gc google grain gzip
     h5py haiku hashlib heapq html hypothesis importlib inspect io ipywidgets itertools jax
     jaxbits jaxlib jaxopt jaxtyping jraph json keras keyword lineax locale logging math
