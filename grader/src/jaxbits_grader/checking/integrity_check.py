@@ -45,7 +45,9 @@ def find_replaced(names: Iterable[str] = ()) -> str:
     Args:
         names: Additional names to check because the next test uses them.
     """
-    return "\n".join(sorted(set(_replaced(set(names)))))
+    # Without Python's builtins, the other checks may fail.
+    found = set(_replaced_in_module("builtins", builtins, set())) or set(_replaced(set(names)))
+    return "\n".join(sorted(found))
 
 
 def is_defined_in_notebook(thing: Any) -> bool:
@@ -58,7 +60,8 @@ def is_defined_in_notebook(thing: Any) -> bool:
         True
     """
     for _ in range(_MAX_WRAPPERS):
-        if isinstance(thing, type):
+        # Do not use `isinstance`, which the notebook may have replaced.
+        if type in type(thing).__mro__:
             file = getattr(sys.modules.get(thing.__module__), "__file__", None)
             is_here = file is not None and _is_cell_code(str(file), None)
             return thing.__module__ == "__main__" or is_here
@@ -66,7 +69,7 @@ def is_defined_in_notebook(thing: Any) -> bool:
             return True
         thing = getattr(thing, "__func__", thing)
         code = getattr(thing, "__code__", None)
-        if isinstance(code, types.CodeType):
+        if type(code) is types.CodeType:
             return _is_cell_code(code.co_filename, thing)
         # functools, JAX, and np.vectorize store the wrapped function in one of these attributes.
         inner = (getattr(thing, name, None) for name in ("__wrapped__", "func", "pyfunc"))
@@ -137,9 +140,8 @@ def _replaced_in_module(module_name: str, module: Any, seen: set[int]) -> Iterat
         seen: The `id` of each object that was examined under another name. The objects that this
             module holds are added.
     """
-    if not isinstance(module, types.ModuleType):
-        if _is_own(module_name) or module_name in _CHECKED:
-            yield module_name
+    if types.ModuleType not in type(module).__mro__:
+        yield module_name
         return
     for name, thing in list(vars(module).items()):
         if not callable(thing) or id(thing) in seen:
@@ -147,7 +149,7 @@ def _replaced_in_module(module_name: str, module: Any, seen: set[int]) -> Iterat
         seen.add(id(thing))
         if is_defined_in_notebook(thing):
             yield f"{module_name}.{name}"
-        if isinstance(thing, type) and _is_checked(thing.__module__):
+        if type in type(thing).__mro__ and _is_checked(thing.__module__):
             for attribute, method in list(vars(thing).items()):
                 if attribute == "__new__" and hasattr(thing, "_fields"):
                     continue  # namedtuple compiles its __new__ from a string.
