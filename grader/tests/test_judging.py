@@ -440,3 +440,17 @@ def insert(values, new):
         patch.setitem(globals(), "SOURCE", source)
         result = grade({**RIGHT, "insert": answer})
     assert (points(result), result.tampering, result.odd) == (FULL, (), ())
+
+
+@harness.needs_sandbox
+def test_changed_mapping_of_own_class_is_called_a_dict() -> None:
+    changes = """
+def pull(state, force, law=stiff):
+    length = state["length"] + law(force) ** 2
+    new = type(state)(length=length, count=state["count"] + 1)
+    state["count"] = state["count"] + 1
+    return new, length
+"""
+    result = grade({**RIGHT, "start": UNUSUAL["registered mapping"], "pull": changes})
+    messages = {cell.message for cell in result.points if not cell.points}
+    assert "the answer must not change the dict that it is given" in messages

@@ -14,8 +14,8 @@ def test_describe_library_class_names_class_of_installed_package() -> None:
     with pytest.raises(testing.UntrustedType) as raised:
         testing.reject_custom_equality(frozen_dict(x=1))
     assert describe_library_class(str(raised.value)) == (
-        "the answer must consist of arrays and plain Python types, "
-        "but it contains flax.core.frozen_dict.FrozenDict"
+        "the test cannot compare a flax.core.frozen_dict.FrozenDict, "
+        "so return arrays and plain Python types instead"
     )
 
 

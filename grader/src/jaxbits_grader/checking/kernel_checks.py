@@ -14,6 +14,7 @@ from jaxbits_grader.checking.failure_messages import describe_failure
 from jaxbits_grader.running.kernel_client import CellResult, Kernel, KernelNotStarted
 
 _SAFE_NAME = re.compile(r"[A-Za-z_.' ]{1,80}")
+_DETECTOR = re.compile(r"[a-z_]{1,30}|x64")
 _IMPORT = "__import__('jaxbits_grader.checking.{}', fromlist=['x'])"
 _REPLACED = _IMPORT.format("integrity_check") + ".find_replaced()"
 _FAILURE_LINE = _IMPORT.format("failure_line") + ".last_failure_line()"
@@ -51,8 +52,8 @@ def watch_detectors(kernel: Kernel) -> Iterator[list[str]]:
     yield found
     answer = kernel.evaluate(f"{_WATCH}.stop()") if started else None
     # A submission can make up these names, so repeat only plausible ones.
-    names = ["the grader's watch"] if answer is None else answer.splitlines()
-    found += [name for name in names if _SAFE_NAME.fullmatch(name)][:3]
+    names = ["a detector"] if answer is None else answer.splitlines()
+    found += [name if _DETECTOR.fullmatch(name) else "a detector" for name in names[:3]]
 
 
 class Census:

@@ -37,7 +37,7 @@ def describe_library_class(message: str) -> str | None:
     match = _CLASS.search(message)
     if match is None or match[2] == "__main__" or importlib.util.find_spec(match[2]) is None:
         return None
-    return f"the answer must consist of arrays and plain Python types, but it contains {match[1]}"
+    return f"the test cannot compare a {match[1]}, so return arrays and plain Python types instead"
 
 
 def note_settings(notebook: ParsedNotebook) -> Iterator[str]:

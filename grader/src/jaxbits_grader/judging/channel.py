@@ -242,8 +242,9 @@ def _overwrite(value: Any, new: Any) -> None:
     if isinstance(value, np.random.Generator):
         value.bit_generator.state = new.bit_generator.state
     else:
-        kind = type(value).__name__
-        raise ChangedArgument("array" if kind == "ndarray" else kind)
+        kinds = {np.ndarray: "array", dict: "dict", list: "list", set: "set"}
+        # A student's own class, such as a subclass of `dict`, is named by its base.
+        raise ChangedArgument(next((n for k, n in kinds.items() if isinstance(value, k)), "object"))
 
 
 def _error(kinds: list[str], message: str) -> BaseException:
