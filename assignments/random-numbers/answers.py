@@ -312,6 +312,20 @@ def free_numbers(key, players, taken):
     return jax.vmap(number_of)(jnp.asarray(players))
 
 
+# %% free-numbers · wrong: uses the remainder of a number drawn from all of them
+
+
+def free_numbers(key, players, taken):
+    free_first = jnp.argsort(jnp.asarray(taken), stable=True)
+    free = len(taken) - jnp.sum(jnp.asarray(taken))
+
+    def number_of(player):
+        drawn = jax.random.randint(jax.random.fold_in(key, player), (), 0, len(taken))
+        return free_first[drawn % free]
+
+    return jax.vmap(number_of)(jnp.asarray(players))
+
+
 # %% free-numbers · wrong: replaces a taken number with the next free one
 
 

@@ -9,6 +9,7 @@ from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.call_monitor import CallLog
+from jaxbits._analysis.python_state.impure_calls import is_log
 from jaxbits._analysis.python_state.reachable_state import line_with_numpy_generator
 from jaxbits._analysis.repeated_calls import is_same_change
 
@@ -17,7 +18,7 @@ OUTPUT = "output"
 
 _HEADING_LINES = 2
 """How many lines below its heading the shape of an array may be logged."""
-_OUTPUT_CALLS = ("print", "logging.", "absl.logging.", "warnings.warn")
+_OUTPUT_CALLS = ("print", "warnings.warn")
 _VERBS = {"state": "changed", "leak": "given a traced value", "iterator": "advanced"}
 
 
@@ -82,7 +83,7 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
             "`jax.debug.print` or `jax.debug.callback`; `jax.random` for random numbers; "
             "clocks and files outside the function",
             location,
-            subject=OUTPUT if name.startswith(_OUTPUT_CALLS) else "",
+            subject=OUTPUT if is_log(name) or name.startswith(_OUTPUT_CALLS) else "",
         )
     silent = [place for _, place in log.calls if place in log.switched_off]
     if silent:

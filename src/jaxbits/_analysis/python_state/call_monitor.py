@@ -25,6 +25,7 @@ from jaxbits._analysis.python_state.caught_warnings import CaughtWarning, Warnin
 from jaxbits._analysis.python_state.impure_calls import (
     impure_c_name,
     impure_python_name,
+    is_log,
     no_input,
 )
 from jaxbits._analysis.python_state.iterators import is_iterator, iterator_position
@@ -232,7 +233,7 @@ class _Profiler:
                 self.log.advanced.append(location)
         else:
             name = impure_python_name(frame)
-            if name.startswith(("logging.", "absl.logging.")):
+            if is_log(name):
                 self.record_log_call(location, caller, frame)
             if _reads_environment(frame):
                 self.log.environment.append(location)

@@ -1,15 +1,22 @@
-"""Read and restore what the caches of functions and context variables hold."""
+"""Read and restore what caches, context variables, loggers, and hash objects hold."""
 
 from __future__ import annotations
 
 import contextvars
 import functools
 import gc
+import hashlib
+import logging
 from collections.abc import Callable
 from typing import Any
 
 LruCache = type(functools.lru_cache(lambda: None))
 """The type of functions decorated with `functools.lru_cache` or `functools.cache`."""
+_LOGGER_SETTINGS = ("level", "disabled", "propagate")
+# OpenSSL and Python each bring types of their own for the same algorithms.
+_HASH_TYPES = {type(hashlib.new(name)) for name in hashlib.algorithms_guaranteed}
+HOLDER_TYPES = (LruCache, contextvars.ContextVar, logging.Logger, *_HASH_TYPES)
+"""The types that `held_values` reads."""
 
 
 def cached_results(function: Callable[..., Any]) -> list[Any]:
@@ -32,22 +39,35 @@ def cached_results(function: Callable[..., Any]) -> list[Any]:
 
 
 def held_values(value: Any) -> Any:
-    """Return what a cache or context variable holds, or None for any other value."""
+    """Return what a cache, context variable, logger, or hash object holds, or None for other types.
+
+    A logger holds its settings. What else it stores is a cache.
+    """
     if isinstance(value, LruCache):
         return tuple(cached_results(value))
     if isinstance(value, contextvars.ContextVar):
         return (value.get(None),)
+    if isinstance(value, logging.Logger):
+        return {name: getattr(value, name) for name in _LOGGER_SETTINGS}
+    if type(value) in _HASH_TYPES:
+        # The digests of SHAKE have no length of their own.
+        return value.hexdigest() if value.digest_size else value.hexdigest(32)
     return None
 
 
 def restore_held_values(value: Any, before: Any) -> None:
-    """Restore a context variable, or clear a cache, whose entries cannot be removed one by one.
+    """Restore a context variable or logger, or clear a cache, whose entries cannot be removed.
+
+    A hash object stays as it is, because it has no method that sets its state.
 
     Args:
-        value: The context variable or cached function.
+        value: The object.
         before: What `held_values` returned.
     """
     if isinstance(value, contextvars.ContextVar):
         value.set(before[0])
-    else:
+    elif isinstance(value, LruCache):
         value.cache_clear()
+    elif isinstance(value, logging.Logger):
+        value.setLevel(before["level"])
+        value.disabled, value.propagate = before["disabled"], before["propagate"]

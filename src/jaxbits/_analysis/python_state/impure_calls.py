@@ -17,6 +17,7 @@ _SYSTEM_WORDS = (
 )
 _SYSTEM = frozenset(_SYSTEM_WORDS.split())
 _LOGGING = "debug info warning warn error exception critical log"
+_LOGGING_SETTINGS = "setLevel addHandler removeHandler addFilter removeFilter disable"
 _ABSL_LOGGING = "fatal vlog log_every_n log_every_n_seconds log_first_n log_if"
 _NUMPY_FILES = "save savez savez_compressed savetxt load loadtxt genfromtxt"
 
@@ -31,7 +32,7 @@ C_FUNCTIONS = {
 """The names of impure functions written in C, keyed by module."""
 
 PYTHON_FUNCTIONS = {
-    "logging": set(_LOGGING.split()),
+    "logging": {*_LOGGING.split(), *_LOGGING_SETTINGS.split()},
     "absl.logging": {*_LOGGING.split(), *_ABSL_LOGGING.split()},
     "pathlib": {*_FILES.split(), "exists", "is_file", "is_dir"},
     "pathlib._local": {*_FILES.split(), "exists", "is_file", "is_dir"},  # The name in Python 3.13
@@ -44,6 +45,9 @@ PYTHON_FUNCTIONS = {
     "numpy.lib.npyio": set(_NUMPY_FILES.split()),
 }
 """The names of impure functions written in Python, keyed by module."""
+
+_LOG_CALLS = {f"logging.{name}" for name in _LOGGING.split()}
+_LOG_CALLS |= {f"absl.logging.{name}" for name in PYTHON_FUNCTIONS["absl.logging"]}
 
 _MODULES = (
     "secrets tempfile subprocess shutil socket urllib.request http.client requests tqdm wandb "
@@ -62,6 +66,15 @@ def no_input(prompt: object = "") -> str:
         EOFError: On every call, as `input` does at the end of a stream.
     """
     raise EOFError("`input` has nothing to read while the function is checked")
+
+
+def is_log(name: str) -> bool:
+    """Return whether an impure function logs something, unlike one that changes how to log.
+
+    >>> is_log("logging.info"), is_log("logging.setLevel")
+    (True, False)
+    """
+    return name in _LOG_CALLS
 
 
 def impure_c_name(function: Any) -> str:

@@ -15,6 +15,7 @@ from jaxbits._analysis.code_location import CodeLocation, is_user_code
 from jaxbits._analysis.python_state import object_fields
 from jaxbits._analysis.python_state.use_lines import first_use_line
 from jaxbits._analysis.safe_attributes import get_attribute, unwrap
+from jaxbits._analysis.source.name_bindings import MUTATING_METHODS
 
 ABSENT = type("Absent", (), {"__repr__": lambda _: "nothing", "__slots__": ()})()
 """A placeholder for the value of a name that is not bound."""
@@ -142,6 +143,19 @@ def global_names(code: types.CodeType) -> tuple[str, ...]:
 def attribute_names(code: types.CodeType) -> tuple[str, ...]:
     """Return the attribute and method names that code uses."""
     return _operands(code, _ATTRIBUTE_OPCODES)
+
+
+@functools.lru_cache(maxsize=2048)
+def changes_items(code: types.CodeType) -> bool:
+    """Return whether code may change a container, judging by its operations and methods.
+
+    >>> changes_items(compile("a['b'] = 1", "", "exec")), changes_items(compile("a[0]", "", "exec"))
+    (True, False)
+    """
+    if MUTATING_METHODS.intersection(attribute_names(code)):
+        return True
+    parts = (dis.get_instructions(part) for part in nested_codes(code))
+    return any(i.opname in ("STORE_SUBSCR", "DELETE_SUBSCR") for part in parts for i in part)
 
 
 @functools.lru_cache(maxsize=2048)

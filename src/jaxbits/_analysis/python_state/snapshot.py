@@ -14,7 +14,12 @@ from jaxbits import _jax_compat
 from jaxbits._analysis.python_state import held_values, object_fields
 from jaxbits._analysis.python_state.iterators import copy_iterator, is_iterator
 from jaxbits._analysis.python_state.object_copies import CONTAINER_TYPES
-from jaxbits._analysis.python_state.references import ABSENT, Reference, is_user_object
+from jaxbits._analysis.python_state.references import (
+    ABSENT,
+    Reference,
+    changes_items,
+    is_user_object,
+)
 from jaxbits._analysis.python_state.state_paths import StatePath, has_named_attributes
 from jaxbits._analysis.python_state.state_values import (
     MAX_ARRAY_BYTES,
@@ -69,15 +74,16 @@ def _describe_change(value: Any, recorded: Any, current: Any) -> tuple[str, str]
         count = int(np.sum(~((recorded == current) | (recorded != recorded))))
         dims = ",".join(map(str, value.shape))
         return f"{value.dtype}[{dims}]", f"{count} of {value.size} entries changed"
-    if isinstance(recorded, dict) and isinstance(value, dict) and list(recorded) == list(current):
+    if isinstance(recorded, dict) and list(recorded) == list(current):
         changed = [key for key in current if not is_same(recorded[key], current[key])]
-        if len(changed) == 1:
+        if len(changed) == 1 and isinstance(value, (dict, held_values.HOLDER_TYPES)):
             (key,) = changed
-            return f"[{key!r:.40}]: {describe_value(recorded[key])}", describe_value(current[key])
+            name = f"[{key!r:.40}]" if isinstance(value, dict) else key
+            return f"{name}: {describe_value(recorded[key])}", describe_value(current[key])
     if isinstance(recorded, (list, dict, set)) and isinstance(value, CONTAINER_TYPES):
         kind = type(value).__name__
         return f"{kind} of {len(recorded)}", f"{kind} of {len(current)}"
-    if isinstance(recorded, (list, dict, set)):
+    if isinstance(recorded, (list, dict, set, str)):
         return describe_value(recorded), describe_value(current)
     return describe_value(value), describe_value(value)
 
@@ -108,6 +114,18 @@ def _changed_attributes(
             or next(find_tracers(current.get(name)), None) is not None
         )
     ]
+
+
+def _may_have_changed_results(
+    reference: Reference, recorded: tuple[Any, ...], current: tuple[Any, ...]
+) -> bool:
+    """Return whether the code that uses a cached function may have changed its new results."""
+    known = set(map(id, recorded))
+    new = [result for result in current if id(result) not in known]
+    if any(map(is_iterator, new)):
+        return True
+    writes = reference.code is not None and changes_items(reference.code)
+    return writes and any(isinstance(result, (*CONTAINER_TYPES, np.ndarray)) for result in new)
 
 
 def _change(reference: Reference, before: Any, after: Any) -> StateChange:
@@ -208,6 +226,12 @@ class StateSnapshot:
                 reported.add((id(reference.holder), reference.key))
         for value, recorded, path in self._mutable.values():
             current = copy_contents(value)
+            if isinstance(value, held_values.LruCache) and _may_have_changed_results(
+                path.reference, recorded, current
+            ):
+                self.left_out.append(
+                    f"changes to the new results in the cache of `{path.name}` were not recorded"
+                )
             if is_same(recorded, current) or not _has_unreported_change(
                 value, recorded, current, reported
             ):

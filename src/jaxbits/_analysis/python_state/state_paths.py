@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from jaxbits._analysis.python_state import object_fields
+from jaxbits._analysis.python_state.held_values import HOLDER_TYPES
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.object_copies import CONTAINER_TYPES, items_of
 from jaxbits._analysis.python_state.references import Reference, is_user_object
@@ -84,7 +85,9 @@ def _steps(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from (((index,), item) for index, item in enumerate(items_of(value)))
     elif isinstance(value, dict):
         yield from (((key,), item) for key, item in items_of(value))
-    elif (fields := object_fields.fields(value)) is not None:
+    elif (fields := object_fields.fields(value)) is not None and not isinstance(
+        value, HOLDER_TYPES
+    ):
         yield from fields.items()
     else:
         yield from (((index,), item) for index, item in enumerate(nested_values(value)))

@@ -5,9 +5,7 @@ from __future__ import annotations
 import array
 import collections
 import contextlib
-import contextvars
 import copy
-import logging
 import random
 import types
 from collections.abc import Iterable, Iterator
@@ -32,11 +30,7 @@ MAX_ARRAY_BYTES = 1 << 22
 PLAIN_TYPES = (bool, int, float, complex, str, bytes, type(None))
 BUFFER_TYPES = (bytearray, array.array)
 """Mutable sequences of numbers that are no arrays."""
-_HOLDER_TYPES = (held_values.LruCache, contextvars.ContextVar)
-OPAQUE_TYPES = (
-    *(type, types.ModuleType, types.FunctionType, types.MethodType, jax.Array, Tracer),
-    logging.Logger,  # It caches which levels are enabled.
-)
+OPAQUE_TYPES = (type, types.ModuleType, types.FunctionType, types.MethodType, jax.Array, Tracer)
 
 
 def describe_value(value: Any) -> str:
@@ -64,7 +58,7 @@ def copy_contents(value: Any) -> Any:
         return iterator_position(value)
     if isinstance(value, (*OPAQUE_TYPES, *PLAIN_TYPES)):
         return None
-    if isinstance(value, _HOLDER_TYPES):
+    if isinstance(value, held_values.HOLDER_TYPES):
         return held_values.held_values(value)
     return object_fields.fields(value)
 
@@ -82,7 +76,7 @@ def nested_values(value: Any) -> list[Any]:
 
 def _field_values(value: Any) -> Iterable[Any]:
     """Return the values that an object, a cache, or a context variable holds."""
-    if isinstance(value, _HOLDER_TYPES):
+    if isinstance(value, held_values.HOLDER_TYPES):
         return held_values.held_values(value) or ()
     return (object_fields.fields(value) or {}).values()
 
@@ -155,7 +149,7 @@ def restore_contents(value: Any, contents: Any) -> None:
         fill_container(value, contents.items() if isinstance(contents, dict) else contents)
     elif isinstance(value, BUFFER_TYPES):
         value[:] = contents
-    elif isinstance(value, _HOLDER_TYPES):
+    elif isinstance(value, held_values.HOLDER_TYPES):
         held_values.restore_held_values(value, contents)
     elif not is_iterator(value):
         object_fields.restore_fields(value, contents)

@@ -16,7 +16,8 @@ _METHODS = (
     "appendleft popleft extendleft rotate fill put itemset partition move_to_end subtract "
     "difference_update intersection_update symmetric_difference_update __setitem__ __setattr__"
 )
-_MUTATING_METHODS = frozenset(_METHODS.split())
+MUTATING_METHODS = frozenset(_METHODS.split())
+"""The names of methods that mutate Python's and NumPy's containers."""
 _FUNCTIONS = "copyto put place putmask fill_diagonal shuffle heappush heappop"
 _MUTATING_FUNCTIONS = frozenset(_FUNCTIONS.split())
 _CONSTRUCTION_WORDS = "__init__ __post_init__ __new__ __setstate__ setup __init_subclass__"
@@ -280,7 +281,7 @@ class _BindingVisitor(ast.NodeVisitor):
                 attribute = ast.Attribute(first, str(key.value), ast.Store())
                 self._record_mutation(ast.copy_location(attribute, node))
             return
-        if isinstance(function, ast.Attribute) and name in _MUTATING_METHODS:
+        if isinstance(function, ast.Attribute) and name in MUTATING_METHODS:
             self._record_mutation(function.value, name)
         # `np.add.at(a, i, v)` writes to its first argument.
         is_method_of_attribute = isinstance(function, ast.Attribute) and isinstance(

@@ -1,0 +1,123 @@
+"""Test that detectors see state in objects of the standard library and in cached results."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import logging
+import warnings
+
+import jax.numpy as jnp
+import pytest
+
+from jaxbits import audit, detect
+
+log = logging.getLogger("tests.library_state")
+digest = hashlib.sha256()
+long_digest = hashlib.shake_128()
+
+
+@functools.cache
+def memory():
+    return {}
+
+
+@functools.cache
+def numbers():
+    return itertools.count()
+
+
+@functools.lru_cache(maxsize=8)
+def weights(count):
+    return [1.0] * count
+
+
+def set_level(x):
+    logging.getLogger("tests.other_state").setLevel(logging.getLogger("tests").level + 1)
+    return x
+
+
+def toggle_logger(x):
+    log.disabled = not log.disabled
+    return x
+
+
+def update_digest(x):
+    digest.update(b"call")
+    return x
+
+
+def update_long_digest(x):
+    long_digest.update(b"call")
+    return x
+
+
+def count_in_cache(x):
+    memory()["calls"] = memory().get("calls", 0) + 1
+    return x
+
+
+def take_number(x):
+    return x + next(numbers())
+
+
+def weigh(x):
+    return x * jnp.asarray(weights(3))
+
+
+@pytest.mark.parametrize(
+    ("fn", "message", "evidence"),
+    [
+        (set_level, "`logging.setLevel` runs only while JAX traces", "1 time"),
+        (toggle_logger, "global `log` is changed", "disabled: False → True"),
+        (update_digest, "global `digest` is changed", "'e3b0c442"),
+        (update_long_digest, "global `long_digest` is changed", "'7f9c2ba4"),
+    ],
+)
+def test_side_effect_reports_changed_loggers_and_hashes(monkeypatch, fn, message, evidence) -> None:
+    monkeypatch.setitem(globals(), "digest", hashlib.sha256())
+    monkeypatch.setitem(globals(), "long_digest", hashlib.shake_128())
+    (found,) = detect.side_effect(fn, 1.0)
+    assert message in found.message
+    assert evidence in found.evidence
+    assert (found.severity, found.subject != "output") == ("warning", True)
+
+
+def test_audit_restores_settings_of_logger() -> None:
+    log.isEnabledFor(logging.INFO)
+    audit(toggle_logger, 1.0)
+    assert not log.disabled
+    audit(lambda x: log.setLevel(logging.DEBUG) or x, 1.0)
+    assert log.level == logging.NOTSET
+    assert not log.isEnabledFor(logging.DEBUG)
+
+
+def test_side_effect_ignores_what_loggers_remember() -> None:
+    def report(x):
+        log.debug("a call")
+        return x
+
+    (found,) = detect.side_effect(report, 1.0)
+    assert found.subject == "output"
+
+
+def test_side_effect_reports_change_of_cached_result() -> None:
+    memory.cache_clear()
+    memory()
+    (found,) = detect.side_effect(count_in_cache, 1.0)
+    assert "`memory` is changed" in found.message
+
+
+@pytest.mark.parametrize(("fn", "cache"), [(count_in_cache, memory), (take_number, numbers)])
+def test_side_effect_warns_that_new_cached_results_are_unknown(fn, cache) -> None:
+    cache.cache_clear()
+    with pytest.warns(UserWarning, match=f"new results in the cache of `{cache.__name__}`"):
+        detect.side_effect(fn, 1.0)
+
+
+def test_side_effect_trusts_cached_results_that_are_only_read() -> None:
+    weights.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert detect.side_effect(weigh, 1.0) == []
