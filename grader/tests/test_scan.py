@@ -212,6 +212,27 @@ ODD = {
     "members": "import inspect\ninspect.getmembers(f)",
     "all names": "vars()",
     "a key's data": "import jax\nagain = jax.random.key_data(key)",
+    "the loader": "import math\nmath.__loader__.load_module('sys')",
+    "a builtin's module": "module = print.__self__",
+    "a private name of a module": "import collections\ncollections._sys",
+    "a module inside a module": "import inspect\ninspect.importlib.import_module('x')",
+    "an inner sys": "import os, operator\noperator.attrgetter('sys.modules')(os)",
+    "a pattern": "match f:\n    case object(sys=found):\n        pass",
+    "a copied attribute": "import functools\nfunctools.update_wrapper(f, g, ('call',))",
+    "another object's setter": "object.__setattr__(f, 'call', 1)",
+    "a claimed module": "from collections import namedtuple\nnamedtuple('A', 'b', module='numpy')",
+    "a set class": "f.__class__ = A",
+    "text that runs": "import timeit\ntimeit.timeit('import tornado')",
+    "unseen text": "import timeit\ntimeit.timeit(text)",
+    "pandas and names": "import pandas as pd\ndf.query('@f.x > 0')",
+    "hints": "import typing\ntyping.get_type_hints(f)",
+    "logging by names": "import logging.config\nlogging.config.dictConfig(settings)",
+    "the event loop": "import asyncio\nasyncio.get_event_loop_policy()",
+    "the output thread": "import sys\nsys.stdout.pub_thread",
+    "a primitive": "import jax\njax.lax.add_p",
+    "a redirected stream": "import contextlib\nclass A(contextlib.redirect_stdout):\n    _stream = 'x'",  # noqa: E501
+    "pickled arrays": "np.load('a.npy', allow_pickle=True)",
+    "all local names": "print(locals())",
     "np as a number": "np = 10",
     "an opaque all": "all = make()",
     "another class": "class A:\n    @property\n    def __class__(self):\n        return jax.Array",
@@ -303,6 +324,27 @@ HONEST = {
     "inspect and gc": "import inspect\ninspect.signature(f)\ninspect.getsource(f)\nimport gc\ngc.collect()",  # noqa: E501
     "own attributes": "class A:\n    def __init__(self, f):\n        self.f = f\na = A(len)\nvars(a)\nf.calls = 0",  # noqa: E501
     "getattr with a name": "getattr(f, 'calls', 0)\nfor name in ('a', 'b'):\n    getattr(f, name, None)",  # noqa: E501
+    "special attributes": (
+        "class A(B):\n    def __init__(self):\n        super().__init__()\n"
+        "        self._x = type(self).__name__ + self.__class__.__doc__\n"
+        "    def __getattr__(self, name):\n"
+        "        return object.__getattribute__(self, name)\n"
+        "    def __eq__(self, other):\n        return self.x.__eq__(other.x)\n"
+        "f.__name__ = 'f'\ng = f.__wrapped__\nif __name__ == '__main__':\n    print(f.__doc__)"
+    ),
+    "modules that share a name": (
+        "import datetime, collections.abc, os.path, time, random, copy\n"
+        "datetime.time(1)\ntime.time()\nrandom.random()\ncopy.copy(x)\nos.path.join('a', 'b')\n"
+        "collections.abc.Mapping\njax.random.split(key)\nnp.random.rand()\njnp.copy(x)"
+    ),
+    "patterns": "match x:\n    case P(x=a):\n        pass\n    case {'a': b} | (b, *_):\n        pass",  # noqa: E501
+    "decorators": (
+        "import functools\n@functools.wraps(f)\ndef g(*a):\n    return f(*a)\n"
+        "functools.update_wrapper(h, f)\n@functools.lru_cache(None)\ndef k(n):\n    return n"
+    ),
+    "time it": "import timeit\ntimeit.timeit(lambda: f(1), number=3)\ntimeit.timeit(f)\ndef f(): pass",  # noqa: E501
+    "data frames": "import pandas as pd\ndf = pd.DataFrame({'a': [1]})\ndf.query('a > 0')",
+    "no pickles": "np.load('a.npy', allow_pickle=False)",
     "pickle.dumps": "import pickle\npickle.dumps(1)",
     "display": (
         "from IPython.core.interactiveshell import InteractiveShell\n"

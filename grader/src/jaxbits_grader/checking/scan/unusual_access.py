@@ -8,39 +8,17 @@ something is noticed as well.
 from __future__ import annotations
 
 import ast
+import re
 
+from jaxbits_grader.checking.scan import usual_names
 from jaxbits_grader.checking.scan.ast_utils import string_name
 from jaxbits_grader.checking.scan.name_resolution import NameResolver
-from jaxbits_grader.checking.scan.suspicious_patterns import describe_attribute
-
-_USUAL_MODULES = frozenset(
-    """
-    __future__ abc absl altair array asyncio base64 beartype bisect blackjax bokeh calendar chex
-    clu cmath collections contextlib copy cProfile csv cupy cv2 dataclasses datasets datetime
-    decimal diffrax distrax einops enum equinox flax fractions functools gc google grain gzip
-    h5py haiku hashlib heapq html hypothesis importlib inspect io ipywidgets itertools jax
-    jaxbits jaxlib jaxopt jaxtyping jraph json keras keyword lineax locale logging math
-    matplotlib ml_collections ml_dtypes networkx numba numbers numpy numpyro operator optax
-    optimistix orbax os pandas pathlib penzai pickle PIL platform plotly pprint pstats psutil
-    pytest queue random re requests rich rlax scipy seaborn secrets shutil sklearn statistics
-    string struct sympy sys tabulate tempfile tensorflow tensorflow_datasets textwrap time
-    timeit torch torchaudio torchvision tqdm traceback transformers treescope types typing
-    typing_extensions unicodedata urllib uuid warnings weakref xarray zipfile zlib
-    """.split()  # noqa: SIM905
-)
-# Many notebooks set `InteractiveShell.ast_node_interactivity`.
-_USUAL_IPYTHON = ("IPython", "IPython.display", "IPython.core.interactiveshell.InteractiveShell")
-_USUAL_SYS = frozenset(
-    """argv byteorder exit executable flags float_info getrecursionlimit getsizeof implementation
-    int_info maxsize path platform setrecursionlimit stderr stdin stdout version
-    version_info""".split()  # noqa: SIM905
-)
-# These make code, list the parts of any object, or make copies of keys that no detector follows.
-_UNUSUAL = {"types.CodeType", "types.FunctionType", "types.LambdaType", "types.MethodType"}
-_UNUSUAL |= {"inspect.getmembers", "inspect.getmembers_static", "inspect.getattr_static"}
-_UNUSUAL |= {"jax.random.clone", "jax.random.key_data", "jax.random.wrap_key_data"}
+from jaxbits_grader.checking.scan.suspicious_patterns import describe_attribute, describe_use
 
 _ACCESSORS = {"builtins.getattr", "builtins.setattr", "builtins.delattr"}
+_NAMES_CLASSES = ("collections.namedtuple", "dataclasses.make_dataclass", "enum.", "typing.")
+_SPECIAL = re.compile(r"__\w+__", re.A)
+_UNUSUAL_MODULE_NAMES = {"__builtins__", "__loader__", "__spec__"}
 
 
 def describe_import(module: str) -> str | None:
@@ -52,20 +30,35 @@ def describe_import(module: str) -> str | None:
     """
     root = module.partition(".")[0]
     if root == "IPython":
-        usual = module in _USUAL_IPYTHON or module.startswith("IPython.display.")
+        usual = module in usual_names.IPYTHON or module.startswith("IPython.display.")
     else:
-        usual = root in _USUAL_MODULES
+        usual = root in usual_names.MODULES
     return None if usual else f"imports {module}"
 
 
 def describe_path(path: str) -> str | None:
-    """Return what is odd about using the object with this dotted name, or None if nothing is."""
+    """Return what is odd about using the object with this dotted name, or None if nothing is.
+
+    Example:
+        >>> describe_path("os.path.join"), describe_path("os.sys.modules")
+        (None, 'uses sys.modules')
+    """
     parts = path.split(".")
-    # Other modules import `sys`, too, as in `os.sys`.
-    after = parts[parts.index("sys") + 1 :] if "sys" in parts else []
-    if after and after[0] not in _USUAL_SYS:
-        return f"uses sys.{after[0]}"
-    return f"uses {path}" if path in _UNUSUAL else None
+    for length in range(1, len(parts)):
+        prefix, member = ".".join(parts[:length]), parts[length]
+        if member in usual_names.IMPORTED_ELSEWHERE and member != parts[length - 1]:
+            inner = ".".join(parts[length:])
+            return describe_import(member) or describe_use(inner) or describe_path(inner)
+        if member.startswith("_") and not _SPECIAL.fullmatch(member):
+            return f"uses {prefix}.{member}"
+        allowed = usual_names.ALLOWED_MEMBERS.get(prefix)
+        if allowed is not None and member not in allowed and not _SPECIAL.fullmatch(member):
+            return f"uses {prefix}.{member}"
+        if f"{prefix}.{member}" in usual_names.UNUSUAL_MEMBERS:
+            return f"uses {prefix}.{member}"
+    if parts[0] == "jax" and any(part.endswith("_p") for part in parts):
+        return f"uses {path}"
+    return None
 
 
 def describe_access(node: ast.AST, names: NameResolver) -> str | None:
@@ -77,35 +70,122 @@ def describe_access(node: ast.AST, names: NameResolver) -> str | None:
     """
     match node:
         case ast.Constant(value=str(text)):
-            return describe_attribute(text)
-        case ast.Attribute(attr="findCaller"):
-            return "looks for its caller (findCaller)"
-        case ast.Attribute(attr="__dict__", value=owner) if not _is_own(owner, names):
-            return "goes through the attributes of an object (__dict__)"
-        case ast.Call(keywords=keywords) if any(k.arg == "stack_info" for k in keywords):
-            return "looks for its caller (stack_info)"
-        case ast.Call(func=function, args=args):
-            return _describe_call(names.path(function), args, names)
+            if text in usual_names.NEVER_ASSIGNED[:3]:
+                return f"names a special attribute ({text})"
+            return describe_attribute(text) or _describe_special(text)
+        case ast.Name(id=name) if name in _UNUSUAL_MODULE_NAMES and not names.is_bound(name):
+            return f"uses {name}"
+        case ast.Attribute():
+            return _describe_attribute(node, names)
+        case ast.MatchClass(cls=cls, kwd_attrs=attributes):
+            if attributes and names.path(cls) == "builtins.object":
+                return "reads attributes of any object (match)"
+            return next(filter(None, map(_describe_name, attributes)), None)
+        case ast.ClassDef(bases=bases):
+            paths = [names.path(base) or "" for base in bases]
+            if odd := [path for path in paths if path.startswith("contextlib.redirect_")]:
+                return f"derives a class from {odd[0]}"
+        case ast.Call(func=function, args=args, keywords=keywords):
+            path = (names.path(function) or "").removeprefix("builtins.")
+            return _describe_keywords(path, keywords) or _describe_call(node, path, args, names)
         case ast.Assign(targets=targets, value=value) if names.is_function(value):
             if any(isinstance(t, ast.Attribute) and not _is_self(t.value) for t in targets):
                 return "stores a function in an attribute"
     return None
 
 
-def _describe_call(path: str | None, args: list[ast.expr], names: NameResolver) -> str | None:
-    function = (path or "").removeprefix("builtins.")
+def _describe_attribute(node: ast.Attribute, names: NameResolver) -> str | None:
+    name, owner = node.attr, node.value
+    if name == "findCaller":
+        return "looks for its caller (findCaller)"
+    if name == "__dict__" and not _is_own(owner, names):
+        return "goes through the attributes of an object (__dict__)"
+    if isinstance(node.ctx, ast.Store) and name in usual_names.NEVER_ASSIGNED:
+        return f"sets a special attribute ({name})"
+    if name in ("__getattribute__", "__setattr__", "__delattr__", "__getattr__"):
+        return None  # Such a call is judged as a whole.
+    return _describe_name(name)
+
+
+def _describe_name(name: str) -> str | None:
+    """Return what is odd about an attribute with this name of any object."""
+    if name in usual_names.UNUSUAL_ATTRIBUTES:
+        return f"uses an attribute {name}"
+    return describe_attribute(name) or _describe_special(name)
+
+
+def _describe_special(name: str) -> str | None:
+    if _SPECIAL.fullmatch(name) and name not in usual_names.SPECIAL_NAMES:
+        return f"names a special attribute ({name})"
+    return None
+
+
+def _describe_keywords(path: str, keywords: list[ast.keyword]) -> str | None:
+    for keyword in keywords:
+        if keyword.arg == "stack_info":
+            return "looks for its caller (stack_info)"
+        if keyword.arg == "allow_pickle" and not _is_constant(keyword.value, False):
+            return "reads pickled objects (allow_pickle)"
+        names_class = path.startswith(_NAMES_CLASSES) and keyword.arg == "module"
+        if names_class or keyword.arg == "qualname":
+            return f"defines a class that claims to be a different one ({keyword.arg})"
+        if path == "functools.update_wrapper" and keyword.arg in ("assigned", "updated"):
+            return "copies attributes whose names are computed"
+    return None
+
+
+def _describe_call(
+    call: ast.Call, function: str, args: list[ast.expr], names: NameResolver
+) -> str | None:
     lists_names = function == "vars" or (function == "dir" and not args)
     if lists_names and not (args and _is_own(args[0], names)):
         return f"goes through the attributes of an object ({function})"
     if any(names.path(arg) in _ACCESSORS for arg in args):
         return "passes on a function that gets or sets attributes"
+    if function in ("functools.update_wrapper", "functools.wraps"):
+        most = 2 if function.endswith("update_wrapper") else 1
+        return "copies attributes whose names are computed" if len(args) > most else None
+    if isinstance(call.func, ast.Attribute) and call.func.attr.endswith(("attr__", "attribute__")):
+        return _describe_special_call(call.func, args)
+    if args and _runs_unseen_text(call, function, args[0], names):
+        return "may run text as code"
     if function == "setattr" and len(args) > 2 and names.is_function(args[2]):
         return None if _is_self(args[0]) else "stores a function in an attribute"
     named = {"getattr": args[1:2], "operator.attrgetter": args, "operator.methodcaller": args[:1]}
-    is_computed = any(string_name(arg) is None for arg in named.get(function, ()))
-    if is_computed and not (function == "getattr" and _is_own(args[0], names)):
+    texts = [string_name(arg) for arg in named.get(function, ())]
+    if None in texts and not (function == "getattr" and _is_own(args[0], names)):
         return "reads an attribute whose name is computed"
-    return None
+    parts = [part for text in texts if text for part in text.split(".")]
+    if function != "getattr" and {"sys", "modules"} & set(parts):
+        return f"uses {'.'.join(parts)}"
+    return next(filter(None, map(_describe_name, parts)), None)
+
+
+def _describe_special_call(function: ast.Attribute, args: list[ast.expr]) -> str | None:
+    """Describe a call such as ``object.__setattr__(thing, "name", value)``."""
+    owner, texts = function.value, [string_name(arg) for arg in args[:2]]
+    is_super = isinstance(owner, ast.Call) and getattr(owner.func, "id", "") == "super"
+    on_self = is_super or _is_self(owner) or (bool(args) and _is_self(args[0]))
+    if not on_self:
+        return f"reads or sets an attribute of another object ({function.attr})"
+    # The name may be computed in a method that passes on each access to its own attributes.
+    return next(filter(None, (_describe_name(text) for text in texts if text)), None)
+
+
+def _runs_unseen_text(call: ast.Call, function: str, first: ast.expr, names: NameResolver) -> bool:
+    """Return whether a call may run a text as code that the scan does not see."""
+    if function in ("timeit.timeit", "timeit.repeat", "timeit.Timer"):
+        return not (isinstance(first, ast.Constant) or names.is_function(first))
+    is_query = isinstance(call.func, ast.Attribute) and call.func.attr in ("eval", "query")
+    if not is_query or "pandas" not in names.notebook.paths.values():
+        return False
+    text = first.value if isinstance(first, ast.Constant) else None
+    # Such a text may use the notebook's names (`@f`) and their attributes.
+    return not isinstance(text, str) or "@" in text or "__" in text
+
+
+def _is_constant(node: ast.expr, value: object) -> bool:
+    return isinstance(node, ast.Constant) and node.value is value
 
 
 def _is_own(owner: ast.expr, names: NameResolver) -> bool:

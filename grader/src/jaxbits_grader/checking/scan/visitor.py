@@ -29,6 +29,8 @@ _MAX_MAGIC_WORK = 20_000_000
 _MAYBE_MAGIC = re.compile(r"^[^#\n]*[%!?]", re.M)
 _SUPPRESSION = re.compile(r"#\s*jaxbits\s*:\s*ignore")
 
+_RUNS_TEXT = ("builtins.exec", "builtins.eval", "timeit.timeit", "timeit.repeat", "timeit.Timer")
+
 _Assignment = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr
 _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
@@ -256,7 +258,7 @@ class _Visitor(ast.NodeVisitor):
                 self.scan(text, node.lineno - 1 + below)
             return
         self.writes.check_call(node)
-        if path in ("builtins.exec", "builtins.eval") and isinstance(first, ast.Constant):
+        if path in _RUNS_TEXT and isinstance(first, ast.Constant):
             self.scan(str(first.value), node.lineno - 1)
         self.add_odd(node, patterns.describe_file_access(path, node))
         for keyword in node.keywords:

@@ -1,0 +1,119 @@
+"""List the modules, members, and special names that answers usually use, and those they do not."""
+
+from __future__ import annotations
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _members(**modules: str) -> frozenset[str]:
+    return frozenset(
+        f"{module}.{name}" for module, text in modules.items() for name in text.split()
+    )
+
+
+MODULES = _words(
+    """
+    __future__ abc absl altair array asyncio base64 beartype bisect blackjax bokeh calendar chex
+    clu cmath collections contextlib copy cProfile csv cupy cv2 dataclasses datasets datetime
+    decimal diffrax distrax einops enum equinox flax fractions functools gc google grain gzip
+    h5py haiku hashlib heapq html hypothesis importlib inspect io ipywidgets itertools jax
+    jaxbits jaxlib jaxopt jaxtyping jraph json keras keyword lineax locale logging math
+    matplotlib ml_collections ml_dtypes networkx numba numbers numpy numpyro operator optax
+    optimistix orbax os pandas pathlib penzai pickle PIL platform plotly pprint pstats psutil
+    pytest queue random re requests rich rlax scipy seaborn secrets shutil sklearn statistics
+    string struct sys tabulate tempfile tensorflow tensorflow_datasets textwrap time
+    timeit torch torchaudio torchvision tqdm traceback transformers treescope types typing
+    typing_extensions unicodedata urllib uuid warnings weakref xarray zipfile zlib
+    """
+)
+# Many notebooks set `InteractiveShell.ast_node_interactivity`.
+IPYTHON = ("IPython", "IPython.display", "IPython.core.interactiveshell.InteractiveShell")
+
+ALLOWED_MEMBERS = {
+    "sys": _words(
+        """argv byteorder exit executable flags float_info getrecursionlimit getsizeof
+        implementation int_info maxsize path platform setrecursionlimit stderr stdin stdout version
+        version_info"""
+    ),
+    "sys.stdout": _words("encoding flush isatty write"),
+    "sys.stderr": _words("encoding flush isatty write"),
+    "asyncio": _words(
+        """as_completed gather run sleep timeout to_thread wait wait_for CancelledError Event Lock
+        Queue Semaphore TimeoutError"""
+    ),
+    "gc": _words("collect disable enable isenabled"),
+    "importlib.metadata": _words("version PackageNotFoundError"),
+    "jax.core": _words("ShapedArray Tracer"),
+    "numpy.lib": _words("recfunctions stride_tricks"),
+    "pytest": _words("approx deprecated_call fail fixture mark param raises skip warns"),
+    "traceback": _words("format_exc format_exception print_exc print_exception"),
+}
+"""All members of some modules that answers usually use."""
+
+UNUSUAL_MEMBERS = _members(
+    beartype="claw",
+    builtins="__build_class__ breakpoint locals",
+    cProfile="run runctx",
+    chex="fake_jit fake_pmap fake_pmap_and_jit fake_vmap",
+    equinox="internal",
+    inspect=(
+        "getasyncgenlocals getattr_static getclosurevars getcoroutinelocals getgeneratorlocals "
+        "getinnerframes getmembers getmembers_static getmodule"
+    ),
+    ipywidgets="Widget",
+    jax="distributed extend ffi interpreters lib",
+    logging="config setLogRecordFactory setLoggerClass",
+    numpy="core ctypeslib distutils f2py",
+    os="register_at_fork",
+    pandas="eval read_pickle",
+    string="Formatter",
+    torch="compile fx hub jit load ops package serialization",
+    types="CodeType FunctionType LambdaType MethodType ModuleType",
+    typing="ForwardRef get_type_hints",
+    typing_extensions="ForwardRef evaluate_forward_ref get_type_hints",
+    weakref="finalize getweakrefcount getweakrefs",
+) | {
+    *("jax.experimental.compilation_cache", "jax.experimental.serialize_executable"),
+    *("jax.random.clone", "jax.random.key_data", "jax.random.wrap_key_data"),
+}
+"""Members that run text as code, list the parts of objects, find objects by name, or copy keys."""
+
+# A library may import these modules, as in `os.sys` or `random._os`.
+IMPORTED_ELSEWHERE = _words(
+    """builtins ctypes gc importlib inspect linecache marshal multiprocessing os pickle socket
+    subprocess sys threading"""
+)
+# These members have the name of another module.
+HOMONYMS = ("collections.abc", "datetime.time", "importlib.abc")
+
+SPECIAL_NAMES = _words(
+    """
+    __abs__ __add__ __all__ __and__ __annotations__ __args__ __array__ __array_function__
+    __array_priority__ __array_ufunc__ __bool__ __call__ __cause__ __class__ __class_getitem__
+    __complex__ __contains__ __context__ __copy__ __dataclass_fields__ __deepcopy__ __delitem__
+    __dict__ __divmod__ __doc__ __enter__ __eq__ __exit__ __file__ __float__ __floordiv__
+    __format__ __ge__ __get__ __getitem__ __gt__ __hash__ __iadd__ __index__ __init__
+    __init_subclass__ __int__ __invert__ __iter__ __jax_array__ __le__ __len__ __lt__ __main__
+    __match_args__ __matmul__ __missing__ __mod__ __module__ __mul__ __name__ __ne__ __neg__ __new__
+    __next__ __notes__ __or__ __origin__ __pos__ __post_init__ __pow__ __qualname__ __radd__
+    __repr__ __reversed__ __rmatmul__ __rmul__ __round__ __rpow__ __rsub__ __rtruediv__ __set__
+    __set_name__ __setitem__ __slots__ __str__ __sub__ __traceback__ __truediv__ __version__
+    __wrapped__ __xor__
+    """
+)
+"""The special attributes that answers usually read."""
+
+NEVER_ASSIGNED = ("__class__", "__module__", "__qualname__", "__wrapped__")
+"""The special attributes among them that answers do not usually set."""
+
+UNUSUAL_ATTRIBUTES = _words(
+    """
+    _current_frames _getframe addaudithook ag_code ag_frame call_at call_later call_soon
+    call_soon_threadsafe cr_await cr_code def_abstract_eval def_impl exec_module f_builtins f_code
+    get_coro get_field get_loop get_stack gi_code gi_yieldfrom load_module meta_path path_hooks
+    pub_socket pub_thread setprofile settrace
+    """
+)
+"""Attributes that lead to other code, to the loop that runs cells, or into JAX's primitives."""
