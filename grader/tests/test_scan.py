@@ -212,6 +212,9 @@ ODD = {
     "members": "import inspect\ninspect.getmembers(f)",
     "all names": "vars()",
     "a key's data": "import jax\nagain = jax.random.key_data(key)",
+    "a hidden sys": "import sys\nparts = [sys][0].modules",
+    "an unbound setter": "change = object.__setattr__",
+    "a hidden shell": "from IPython.core.interactiveshell import InteractiveShell\nshell = [InteractiveShell][0].instance()",  # noqa: E501
     "the loader": "import math\nmath.__loader__.load_module('sys')",
     "a builtin's module": "module = print.__self__",
     "a private name of a module": "import collections\ncollections._sys",

@@ -1,64 +1,19 @@
-"""Describe imports and ways of access that no assignment needs, although they may be honest.
-
-An answer that wants to change or to read what a test uses has to get hold of it first. These rules
-list what answers usually need instead of what is dangerous, so that a new way of getting hold of
-something is noticed as well.
-"""
+"""Describe ways of reaching an object that no assignment needs, although they may be honest."""
 
 from __future__ import annotations
 
 import ast
-import re
 
 from jaxbits_grader.checking.scan import usual_names
 from jaxbits_grader.checking.scan.ast_utils import string_name
 from jaxbits_grader.checking.scan.name_resolution import NameResolver
-from jaxbits_grader.checking.scan.suspicious_patterns import describe_attribute, describe_use
+from jaxbits_grader.checking.scan.suspicious_patterns import describe_attribute
+from jaxbits_grader.checking.scan.unusual_paths import describe_name, describe_special
 
 _ACCESSORS = {"builtins.getattr", "builtins.setattr", "builtins.delattr"}
+_ACCESS_METHODS = ("__getattribute__", "__setattr__", "__delattr__", "__getattr__")
 _NAMES_CLASSES = ("collections.namedtuple", "dataclasses.make_dataclass", "enum.", "typing.")
-_SPECIAL = re.compile(r"__\w+__", re.A)
 _UNUSUAL_MODULE_NAMES = {"__builtins__", "__loader__", "__spec__"}
-
-
-def describe_import(module: str) -> str | None:
-    """Return what is odd about importing from a module, or None if nothing is.
-
-    Example:
-        >>> describe_import("numpy.linalg"), describe_import("IPython.core.compilerop")
-        (None, 'imports IPython.core.compilerop')
-    """
-    root = module.partition(".")[0]
-    if root == "IPython":
-        usual = module in usual_names.IPYTHON or module.startswith("IPython.display.")
-    else:
-        usual = root in usual_names.MODULES
-    return None if usual else f"imports {module}"
-
-
-def describe_path(path: str) -> str | None:
-    """Return what is odd about using the object with this dotted name, or None if nothing is.
-
-    Example:
-        >>> describe_path("os.path.join"), describe_path("os.sys.modules")
-        (None, 'uses sys.modules')
-    """
-    parts = path.split(".")
-    for length in range(1, len(parts)):
-        prefix, member = ".".join(parts[:length]), parts[length]
-        if member in usual_names.IMPORTED_ELSEWHERE and member != parts[length - 1]:
-            inner = ".".join(parts[length:])
-            return describe_import(member) or describe_use(inner) or describe_path(inner)
-        if member.startswith("_") and not _SPECIAL.fullmatch(member):
-            return f"uses {prefix}.{member}"
-        allowed = usual_names.ALLOWED_MEMBERS.get(prefix)
-        if allowed is not None and member not in allowed and not _SPECIAL.fullmatch(member):
-            return f"uses {prefix}.{member}"
-        if f"{prefix}.{member}" in usual_names.UNUSUAL_MEMBERS:
-            return f"uses {prefix}.{member}"
-    if parts[0] == "jax" and any(part.endswith("_p") for part in parts):
-        return f"uses {path}"
-    return None
 
 
 def describe_access(node: ast.AST, names: NameResolver) -> str | None:
@@ -68,11 +23,13 @@ def describe_access(node: ast.AST, names: NameResolver) -> str | None:
         node: A syntax node.
         names: What the names at this point refer to.
     """
+    if any(_is_accessor(child) for child in ast.iter_child_nodes(node) if not _calls(node, child)):
+        return "passes on a function that gets or sets attributes"
     match node:
         case ast.Constant(value=str(text)):
             if text in usual_names.NEVER_ASSIGNED[:3]:
                 return f"names a special attribute ({text})"
-            return describe_attribute(text) or _describe_special(text)
+            return describe_attribute(text) or describe_special(text)
         case ast.Name(id=name) if name in _UNUSUAL_MODULE_NAMES and not names.is_bound(name):
             return f"uses {name}"
         case ast.Attribute():
@@ -80,7 +37,7 @@ def describe_access(node: ast.AST, names: NameResolver) -> str | None:
         case ast.MatchClass(cls=cls, kwd_attrs=attributes):
             if attributes and names.path(cls) == "builtins.object":
                 return "reads attributes of any object (match)"
-            return next(filter(None, map(_describe_name, attributes)), None)
+            return next(filter(None, map(describe_name, attributes)), None)
         case ast.ClassDef(bases=bases):
             paths = [names.path(base) or "" for base in bases]
             if odd := [path for path in paths if path.startswith("contextlib.redirect_")]:
@@ -94,6 +51,15 @@ def describe_access(node: ast.AST, names: NameResolver) -> str | None:
     return None
 
 
+def _is_accessor(node: ast.AST) -> bool:
+    """Return whether a node is a method such as ``object.__setattr__``."""
+    return isinstance(node, ast.Attribute) and node.attr in _ACCESS_METHODS
+
+
+def _calls(node: ast.AST, function: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and node.func is function
+
+
 def _describe_attribute(node: ast.Attribute, names: NameResolver) -> str | None:
     name, owner = node.attr, node.value
     if name == "findCaller":
@@ -102,22 +68,9 @@ def _describe_attribute(node: ast.Attribute, names: NameResolver) -> str | None:
         return "goes through the attributes of an object (__dict__)"
     if isinstance(node.ctx, ast.Store) and name in usual_names.NEVER_ASSIGNED:
         return f"sets a special attribute ({name})"
-    if name in ("__getattribute__", "__setattr__", "__delattr__", "__getattr__"):
+    if _is_accessor(node):
         return None  # Such a call is judged as a whole.
-    return _describe_name(name)
-
-
-def _describe_name(name: str) -> str | None:
-    """Return what is odd about an attribute with this name of any object."""
-    if name in usual_names.UNUSUAL_ATTRIBUTES:
-        return f"uses an attribute {name}"
-    return describe_attribute(name) or _describe_special(name)
-
-
-def _describe_special(name: str) -> str | None:
-    if _SPECIAL.fullmatch(name) and name not in usual_names.SPECIAL_NAMES:
-        return f"names a special attribute ({name})"
-    return None
+    return describe_name(name)
 
 
 def _describe_keywords(path: str, keywords: list[ast.keyword]) -> str | None:
@@ -145,7 +98,7 @@ def _describe_call(
     if function in ("functools.update_wrapper", "functools.wraps"):
         most = 2 if function.endswith("update_wrapper") else 1
         return "copies attributes whose names are computed" if len(args) > most else None
-    if isinstance(call.func, ast.Attribute) and call.func.attr.endswith(("attr__", "attribute__")):
+    if isinstance(call.func, ast.Attribute) and _is_accessor(call.func):
         return _describe_special_call(call.func, args)
     if args and _runs_unseen_text(call, function, args[0], names):
         return "may run text as code"
@@ -158,7 +111,7 @@ def _describe_call(
     parts = [part for text in texts if text for part in text.split(".")]
     if function != "getattr" and {"sys", "modules"} & set(parts):
         return f"uses {'.'.join(parts)}"
-    return next(filter(None, map(_describe_name, parts)), None)
+    return next(filter(None, map(describe_name, parts)), None)
 
 
 def _describe_special_call(function: ast.Attribute, args: list[ast.expr]) -> str | None:
@@ -169,7 +122,7 @@ def _describe_special_call(function: ast.Attribute, args: list[ast.expr]) -> str
     if not on_self:
         return f"reads or sets an attribute of another object ({function.attr})"
     # The name may be computed in a method that passes on each access to its own attributes.
-    return next(filter(None, (_describe_name(text) for text in texts if text)), None)
+    return next(filter(None, (describe_name(text) for text in texts if text)), None)
 
 
 def _runs_unseen_text(call: ast.Call, function: str, first: ast.expr, names: NameResolver) -> bool:

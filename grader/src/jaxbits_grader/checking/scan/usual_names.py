@@ -85,6 +85,8 @@ IMPORTED_ELSEWHERE = _words(
     """builtins ctypes gc importlib inspect linecache marshal multiprocessing os pickle socket
     subprocess sys threading"""
 )
+# Answers may pass on these modules, for example as a number's functions or to print a version.
+PASSED_ON = _words("cmath json math operator random statistics time")
 # These members have the name of another module.
 HOMONYMS = ("collections.abc", "datetime.time", "importlib.abc")
 
@@ -111,9 +113,10 @@ NEVER_ASSIGNED = ("__class__", "__module__", "__qualname__", "__wrapped__")
 UNUSUAL_ATTRIBUTES = _words(
     """
     _current_frames _getframe addaudithook ag_code ag_frame call_at call_later call_soon
-    call_soon_threadsafe cr_await cr_code def_abstract_eval def_impl exec_module f_builtins f_code
-    get_coro get_field get_loop get_stack gi_code gi_yieldfrom load_module meta_path path_hooks
-    pub_socket pub_thread setprofile settrace
+    call_soon_threadsafe control_handlers cr_await cr_code def_abstract_eval def_impl exec_module
+    f_builtins f_code get_coro get_field get_loop get_stack gi_code gi_yieldfrom load_module
+    meta_path path_hooks pub_socket pub_thread setprofile settrace shell_handlers user_global_ns
+    user_module user_ns
     """
 )
 """Attributes that lead to other code, to the loop that runs cells, or into JAX's primitives."""

@@ -15,10 +15,11 @@ from jaxbits_grader.checking.scan.findings import Findings
 from jaxbits_grader.checking.scan.magics import IPYTHON_CALLS, judge_magic
 from jaxbits_grader.checking.scan.name_resolution import NameResolver
 from jaxbits_grader.checking.scan.protected_names import is_within
-from jaxbits_grader.checking.scan.unusual_access import (
-    describe_access,
+from jaxbits_grader.checking.scan.unusual_access import describe_access
+from jaxbits_grader.checking.scan.unusual_paths import (
     describe_import,
     describe_path,
+    describe_value,
 )
 from jaxbits_grader.notebook import MAX_CELL_CHARACTERS
 
@@ -217,7 +218,7 @@ class _Visitor(ast.NodeVisitor):
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             if path := self.names.resolve(node.id):
-                self.add_odd(node, self._describe(path))
+                self.add_odd(node, self._describe(path) or describe_value(path))
             elif not self.names.is_bound(node.id):
                 self.add_odd(node, patterns.describe_unbound_name(node.id))
 

@@ -1,0 +1,83 @@
+"""Describe imports, dotted names, and attributes that no assignment needs.
+
+An answer that wants to change or to read what a test uses has to get hold of it first. These rules
+list what answers usually need instead of what is dangerous, so that a new way of getting hold of
+something is noticed as well.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from jaxbits_grader.checking.scan import usual_names
+from jaxbits_grader.checking.scan.suspicious_patterns import describe_attribute, describe_use
+
+_SPECIAL = re.compile(r"__\w+__", re.A)
+
+
+def describe_import(module: str) -> str | None:
+    """Return what is odd about importing from a module, or None if nothing is.
+
+    Example:
+        >>> describe_import("numpy.linalg"), describe_import("IPython.core.compilerop")
+        (None, 'imports IPython.core.compilerop')
+    """
+    root = module.partition(".")[0]
+    if root == "IPython":
+        usual = module in usual_names.IPYTHON or module.startswith("IPython.display.")
+    else:
+        usual = root in usual_names.MODULES
+    return None if usual else f"imports {module}"
+
+
+def describe_value(path: str) -> str | None:
+    """Return what is odd about an object as a value, not as what an attribute is read from.
+
+    The scan loses track of a module that is passed on, as in ``[sys][0].modules``.
+
+    Example:
+        >>> describe_value("numpy"), describe_value("sys")
+        (None, 'passes on sys')
+    """
+    is_module = path in sys.stdlib_module_names and path not in usual_names.PASSED_ON
+    return f"passes on {path}" if is_module or path in usual_names.IPYTHON else None
+
+
+def describe_path(path: str) -> str | None:
+    """Return what is odd about using the object with this dotted name, or None if nothing is.
+
+    Example:
+        >>> describe_path("os.path.join"), describe_path("os.sys.modules")
+        (None, 'uses sys.modules')
+    """
+    parts = path.split(".")
+    for length in range(1, len(parts)):
+        prefix, member = ".".join(parts[:length]), parts[length]
+        if member in usual_names.IMPORTED_ELSEWHERE and member != parts[length - 1]:
+            inner = ".".join(parts[length:])
+            return describe_import(member) or describe_use(inner) or describe_path(inner)
+        if member.startswith("_") and not _SPECIAL.fullmatch(member):
+            return f"uses {prefix}.{member}"
+        allowed = usual_names.ALLOWED_MEMBERS.get(prefix)
+        if allowed is not None and member not in allowed and not _SPECIAL.fullmatch(member):
+            return f"uses {prefix}.{member}"
+        if f"{prefix}.{member}" in usual_names.UNUSUAL_MEMBERS:
+            return f"uses {prefix}.{member}"
+    if parts[0] == "jax" and any(part.endswith("_p") for part in parts):
+        return f"uses {path}"
+    return None
+
+
+def describe_name(name: str) -> str | None:
+    """Return what is odd about an attribute with this name of any object."""
+    if name in usual_names.UNUSUAL_ATTRIBUTES:
+        return f"uses an attribute {name}"
+    return describe_attribute(name) or describe_special(name)
+
+
+def describe_special(name: str) -> str | None:
+    """Return what is odd about a special name, or None if nothing is or the name is not special."""
+    if _SPECIAL.fullmatch(name) and name not in usual_names.SPECIAL_NAMES:
+        return f"names a special attribute ({name})"
+    return None
