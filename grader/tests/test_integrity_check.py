@@ -1,4 +1,4 @@
-"""Test that the integrity check finds replaced functions, and nothing in an honest session.
+"""Test that the integrity check and the census find changes, and nothing in an honest session.
 
 One process tries each kind of tampering in a separate fork, and another process runs an honest
 session. Both run IPython's shell with the file names that the kernel gives to cells. The last test
@@ -46,16 +46,6 @@ TAMPERED = {
     ),
     "jax._src.array.ArrayImpl.__eq__": ("type(jnp.ones(1)).__eq__ = lambda a, b: np.True_"),
     "jax.Array.__eq__": "jax.Array.__eq__ = lambda a, b: np.True_",
-    "jaxbits.testing.assert_close": "testing.assert_close = lambda *a, **k: None",
-    "jaxbits.testing.assert_array": "testing.assert_array = print",
-    "jaxbits.testing.assert_raises": "testing.assert_raises = np.array",
-    "jaxbits._equality._is_close": "testing._equality._is_close = lambda *a: True",
-    "jaxbits._formatting.format_with_dtype": "testing._formatting.format_with_dtype = print",
-    "jaxbits.testing.reject_custom_equality": (
-        "testing.reject_custom_equality.__code__ = (lambda *a, **k: None).__code__"
-    ),
-    "jaxbits.detect.key_reuse": "detect.key_reuse = lambda *a: []",
-    "jaxbits.detect.side_effect": "detect.side_effect = testing.assert_close",
     "numpy.testing": ("import sys, types\nsys.modules['numpy.testing'] = types.SimpleNamespace()"),
     "the name np": "import types\nnp = types.ModuleType('numpy')",
     "the name testing": "class testing:\n    assert_close = print",
@@ -86,6 +76,27 @@ TAMPERED = {
     "IPython's showtraceback": ("def quiet(*a, **k): pass\nget_ipython().showtraceback = quiet"),
     "IPython's run_code": (
         "async def nothing(self, *a, **k): return False\ntype(get_ipython()).run_code = nothing"
+    ),
+}
+
+OWN = {
+    "assert_close": ("jaxbits.testing", "testing.assert_close = lambda *a, **k: None"),
+    "assert_array": ("jaxbits.testing", "testing.assert_array = print"),
+    "assert_raises": ("jaxbits.testing", "testing.assert_raises = np.array"),
+    "_is_close": ("jaxbits._equality", "testing._equality._is_close = lambda *a: True"),
+    "format_with_dtype": (
+        "jaxbits._formatting",
+        "testing._formatting.format_with_dtype = print",
+    ),
+    "code": (
+        "jaxbits.testing",
+        "testing.reject_custom_equality.__code__ = (lambda *a, **k: None).__code__",
+    ),
+    "key_reuse": ("jaxbits.detect", "detect.key_reuse = lambda *a: []"),
+    "side_effect": ("jaxbits.detect", "detect.side_effect = testing.assert_close"),
+    "a constant": (
+        "jaxbits.detect._side_effect",
+        "import sys\nsys.modules['jaxbits.detect._side_effect'].OUTPUT = 'state'",
     ),
 }
 
@@ -132,13 +143,20 @@ if request["as_kernel"]:
     shell.compile = XCachingCompiler()
 found = {}
 shell.run_cell(request["imports"])
+from jaxbits_grader.checking import census
 from jaxbits_grader.checking.integrity_check import find_replaced
+import ast
+first = ast.literal_eval(census.prepare())
+def changed_parts():
+    now = ast.literal_eval(census.take())
+    return [name for name, value in first.items() if now.get(name) != value]
 if request["one_by_one"]:
     for name, source in request["cells"].items():
         read_end, write_end = os.pipe()
         if os.fork() == 0:
             result = shell.run_cell(source)
             replaced = find_replaced(request["names"]) if result.success else "it failed"
+            replaced = "\\n".join([replaced, *changed_parts()])
             os.write(write_end, replaced.encode())
             os._exit(0)
         os.close(write_end)
@@ -148,7 +166,7 @@ if request["one_by_one"]:
 else:
     for name, source in request["cells"].items():
         shell.run_cell(source)
-        found[name] = find_replaced(request["names"])
+        found[name] = "\\n".join(filter(None, [find_replaced(request["names"]), *changed_parts()]))
 with open(sys.argv[1], "w") as file:
     json.dump(found, file)
 """
@@ -172,12 +190,18 @@ def check_sessions(folder: Path, cells: dict[str, str], **options: object) -> di
 @pytest.fixture(scope="module")
 def tampered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("tampered")
-    return check_sessions(folder, TAMPERED, one_by_one=True, as_kernel=True)
+    cells = TAMPERED | {name: source for name, (_, source) in OWN.items()}
+    return check_sessions(folder, cells, one_by_one=True, as_kernel=True)
 
 
 @pytest.mark.parametrize("name", TAMPERED)
 def test_find_replaced_names_replaced_functions(tampered: dict[str, str], name: str) -> None:
     assert name in tampered[name].splitlines()
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_census_names_changed_modules_of_this_project(tampered: dict[str, str], name: str) -> None:
+    assert OWN[name][0] in tampered[name].splitlines()
 
 
 def test_find_replaced_finds_nothing_in_honest_session(tmp_path: Path) -> None:

@@ -78,9 +78,16 @@ def _shell_parts() -> dict[str, dict[str, object]]:
 
 
 def _fingerprint(names: dict[str, object]) -> str:
-    known = [(name, _identity(value)) for name, value in list(names.items())]
+    known = [
+        (name, _identity(value) or (repr(value) if _is_constant(name, value) else ""))
+        for name, value in list(names.items())
+    ]
     text = "\n".join(sorted(f"{name} {identity}" for name, identity in known if identity))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _is_constant(name: str, value: object) -> bool:
+    return name.isupper() and isinstance(value, int | float | str)
 
 
 def _identity(value: object) -> str:
