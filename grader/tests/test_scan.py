@@ -215,6 +215,23 @@ ODD = {
     "a hidden sys": "import sys\nparts = [sys][0].modules",
     "an unbound setter": "change = object.__setattr__",
     "a hidden shell": "from IPython.core.interactiveshell import InteractiveShell\nshell = [InteractiveShell][0].instance()",  # noqa: E501
+    "the shell": "from IPython.core.interactiveshell import InteractiveShell\nshell = [InteractiveShell.instance()][0]",  # noqa: E501
+    "a computed setting": "%config {text}",
+    "a setting that runs code": "%config A.b = globals()",
+    "an extension": "%load_ext helper",
+    "an inserted value": "%cd {sys.modules}",
+    "an unusual magic": "%reset",
+    "a sys of any object": "def of(thing):\n    return thing.sys",
+    "a private part": "watch = [jax][0]._src",
+    "a passed module": "f(testing)",
+    "a text as an annotation": "def g(x: '__import__'):\n    pass",
+    "annotations": "import inspect\ninspect.get_annotations(f, eval_str=True)",
+    "a hidden function": "def g():\n    pass\nf.call = [g][0]",
+    "a wrapped function": "import functools\nf.call = functools.partial(lambda: 1)",
+    "a setting in a function": "def g(x):\n    jax.config.update('jax_debug_nans', True)\n    return x",  # noqa: E501
+    "a doc that grows": "def g(x):\n    g.__doc__ += 'I'\n    return x",
+    "a transfer guard": "import jax\nwith jax.transfer_guard('allow'):\n    f()",
+    "pickled arrays by position": "np.load(file, None, True)",
     "the loader": "import math\nmath.__loader__.load_module('sys')",
     "a builtin's module": "module = print.__self__",
     "a private name of a module": "import collections\ncollections._sys",
@@ -263,6 +280,10 @@ HONEST = {
     "pip's magic": "%pip install -q optax",
     "pip without a percent sign": "pip install optax",
     "the graphics card": "!nvidia-smi",
+    "magics": "%load_ext autoreload\n%autoreload 2\n%load_ext jaxbits\n%config InlineBackend.figure_format = 'retina'\n%cd data\n%env A=b",  # noqa: E501
+    "commands": "version = '0.10'\n!pip install jax=={version}",
+    "results in attributes": "def g():\n    return 1\nf.found = g()\nf.found = max(g(), 2)",
+    "annotations that are texts": "class A:\n    def f(self, x: 'A') -> 'list[A]':\n        y: 'A' = x\n        return [y]",  # noqa: E501
     "timing": "%timeit jnp.ones(3).sum()",
     "timing a cell": "%%time\nx = jnp.ones(3)",
     "captured": "%%capture out\nprint(1)",

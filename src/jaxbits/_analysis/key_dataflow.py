@@ -196,6 +196,8 @@ class KeyFlow:
             dtypes = [str(getattr(v.aval, "dtype", "")) for v in equation.invars + equation.outvars]
             if name.startswith("random_") or dtypes[0] == dtypes[1]:
                 return [replace(values[0], is_raw=name == "random_wrap" or values[0].is_raw)]
+        if name == "optimization_barrier":
+            return values  # It returns all its operands as they are.
         from_input = any(v.from_input for v in values)
         varies = frozenset[int]().union(*(v.varies for v in values))
         if name == "random_clone":

@@ -79,6 +79,11 @@ class PrivateNames:
         """The name of the variable that holds the nonce of the last test that ran to completion."""
         return f"{self.prefix}finished"
 
+    @property
+    def saved_given_names(self) -> dict[str, str]:
+        """The given names, keyed by the private names that `save_given_names` binds."""
+        return {self.prefix + name: name for name in sorted(self.given)}
+
     def save_given_names(self, source: str) -> str:
         """Return code that saves, under private names, the values that a given cell defines.
 

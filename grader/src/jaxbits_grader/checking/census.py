@@ -16,13 +16,32 @@ _OWN = ("jaxbits", "jaxbits_grader")
 _IMPORTED = ("jaxbits.detect", "jaxbits._analysis", "jaxbits._jax_compat")
 
 
-def take() -> str:
-    """Return the fingerprint of each part, as a dictionary that is written out."""
-    return repr({name: _fingerprint(parts) for name, parts in _parts().items()})
+def take(given: dict[str, str]) -> str:
+    """Return the fingerprint of each part, as a dictionary that is written out.
+
+    Args:
+        given: The private names of what given cells define, with the names in the notebook. Only
+            functions, classes, and constants are compared.
+    """
+    notebook = vars(sys.modules["__main__"])
+    parts = _parts() | {
+        f"the given {name}": {name: _given_value(notebook.get(private))}
+        for private, name in given.items()
+        if name.isupper() or isinstance(notebook.get(private), types.FunctionType | type)
+    }
+    return repr({name: _fingerprint(members) for name, members in parts.items()})
 
 
-def prepare() -> str:
-    """Import the modules that a test could import, and return the first census."""
+def _given_value(value: object) -> object:
+    return repr(value) if isinstance(value, list | dict | tuple) else value
+
+
+def prepare(given: dict[str, str]) -> str:
+    """Import the modules that a test could import, and return the first census.
+
+    Args:
+        given: The same as for `take`.
+    """
     importlib.import_module("jaxbits.testing")
     importlib.import_module("jaxbits_grader.checking.detector_watch")
     importlib.import_module("jaxbits_grader.judging.answer_server")
@@ -37,7 +56,7 @@ def prepare() -> str:
     watch = sys.modules["jaxbits_grader.checking.detector_watch"]
     watch.start()  # From now on, no comment hides a finding.
     watch.stop()
-    return take()
+    return take(given)
 
 
 def _parts() -> dict[str, dict[str, object]]:
@@ -79,7 +98,7 @@ def _shell_parts() -> dict[str, dict[str, object]]:
 
 def _fingerprint(names: dict[str, object]) -> str:
     known = [
-        (name, _identity(value) or (repr(value) if _is_constant(name, value) else ""))
+        (name, repr(value) if _is_constant(name, value) else _identity(value))
         for name, value in list(names.items())
     ]
     text = "\n".join(sorted(f"{name} {identity}" for name, identity in known if identity))
@@ -96,7 +115,8 @@ def _identity(value: object) -> str:
     if isinstance(value, types.FunctionType):
         return f"{id(value)} {id(value.__code__)} {value.__defaults__!r} {value.__kwdefaults__!r}"
     owner = value if isinstance(value, type) else type(value)
-    if owner.__module__.partition(".")[0] in _OWN and (owner is value or callable(value)):
+    is_own = owner.__module__.partition(".")[0] in (*_OWN, "__main__")
+    if is_own and (owner is value or callable(value)):
         fields = list(getattr(value, "__dict__", {}).items())
         return f"{id(value)} {sorted(f'{name} {_member(part)}' for name, part in fields)}"
     if isinstance(value, tuple | frozenset | type) or callable(value):

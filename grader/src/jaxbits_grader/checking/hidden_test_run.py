@@ -119,7 +119,7 @@ class _Run:
                 if self.census is None:
                     self._run_first_given_cell(kernel, cell, number)
                     continue
-            self.census = self.census or Census(kernel)
+            self.census = self.census or Census(kernel, self.names.saved_given_names)
             self._run_cell(kernel, cell, number)
         answer = (kernel.evaluate(self.names.redefinition_query()) or "").split(", ")
         if redefined := [name for name in answer if name in self.names.given]:
@@ -236,7 +236,7 @@ class _Run:
                 self.tampering.append(f"the test {id} also passes without the answer")
 
     def _altered_checks(self, kernel: Kernel) -> Iterator[str]:
-        self.census = self.census or Census(kernel)
+        self.census = self.census or Census(kernel, self.names.saved_given_names)
         return altered_checks(kernel, self.census)
 
     def _rename_test(self, source: str) -> tuple[str, str]:

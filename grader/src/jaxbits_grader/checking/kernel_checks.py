@@ -6,7 +6,7 @@ import ast
 import contextlib
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from jaxbits_grader.checking import census
@@ -64,32 +64,34 @@ class Census:
 
     Args:
         kernel: The kernel, in which no student's cell has run.
+        given: The private names of given functions and classes, with the names in the notebook.
 
     Raises:
         KernelNotStarted: If the kernel does not answer.
     """
 
-    def __init__(self, kernel: Kernel) -> None:
-        first = _run_census(kernel, "prepare")
+    def __init__(self, kernel: Kernel, given: Mapping[str, str]) -> None:
+        self._given = dict(given)
+        first = _run_census(kernel, "prepare", self._given)
         if first is None:
             raise KernelNotStarted("the kernel does not say what tests rely on")
         self._first = first
 
     def extend(self, kernel: Kernel) -> None:
         """Include what a given cell has added, such as the tests' private copies of modules."""
-        self._first = {**(_run_census(kernel, "take") or {}), **self._first}
+        self._first = {**(_run_census(kernel, "take", self._given) or {}), **self._first}
 
     def changes(self, kernel: Kernel) -> list[str]:
         """Return the names of the parts that have changed."""
-        now = _run_census(kernel, "take")
+        now = _run_census(kernel, "take", self._given)
         if now is None:
             return ["what tests rely on"]
         return [name for name, value in self._first.items() if now.get(name) != value]
 
 
-def _run_census(kernel: Kernel, function: str) -> dict[str, str] | None:
+def _run_census(kernel: Kernel, function: str, given: Mapping[str, str]) -> dict[str, str] | None:
     source = Path(census.__file__).read_text()
-    call = f"(lambda names: exec({source!r}, names) or names[{function!r}]())({{}})"
+    call = f"(lambda names: exec({source!r}, names) or names[{function!r}]({given!r}))({{}})"
     try:
         found = ast.literal_eval(kernel.evaluate(call) or "")
     except (ValueError, SyntaxError, MemoryError, RecursionError):

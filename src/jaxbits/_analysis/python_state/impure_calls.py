@@ -36,6 +36,7 @@ PYTHON_FUNCTIONS = {
     "absl.logging": {*_LOGGING.split(), *_ABSL_LOGGING.split()},
     "pathlib": {*_FILES.split(), "exists", "is_file", "is_dir"},
     "pathlib._local": {*_FILES.split(), "exists", "is_file", "is_dir"},  # The name in Python 3.13
+    "jax._src.config": {"update"},
     "uuid": {"uuid1", "uuid4"},
     "threading": {"start"},
     "concurrent.futures.thread": {"submit"},
@@ -110,7 +111,8 @@ def impure_python_name(frame: types.FrameType) -> str:
         return "" if is_seeded else f"random.{name}"
     is_listed = name in PYTHON_FUNCTIONS.get(module, ())
     is_in_listed_module = module in IMPURE_MODULES or module.split(".")[0] in IMPURE_MODULES
-    return f"{module}.{name}" if is_listed or is_in_listed_module else ""
+    public = "jax.config" if module == "jax._src.config" else module
+    return f"{public}.{name}" if is_listed or is_in_listed_module else ""
 
 
 def _is_shared_generator(generator: Any) -> bool:

@@ -69,6 +69,11 @@ class NameResolver:
         """Leave the innermost scope."""
         self._scopes.pop()
 
+    @property
+    def is_in_function(self) -> bool:
+        """Whether the scan is inside a function, a class, or a comprehension."""
+        return len(self._scopes) > 1
+
     def leave_all(self) -> None:
         """Leave all scopes of a cell whose scan was aborted."""
         del self._scopes[1:]

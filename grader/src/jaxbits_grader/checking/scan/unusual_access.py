@@ -38,6 +38,8 @@ def describe_access(node: ast.AST, names: NameResolver) -> str | None:
             if attributes and names.path(cls) == "builtins.object":
                 return "reads attributes of any object (match)"
             return next(filter(None, map(describe_name, attributes)), None)
+        case ast.Call(func=function) if names.path(node) == "ipython":
+            return "uses get_ipython"
         case ast.ClassDef(bases=bases):
             paths = [names.path(base) or "" for base in bases]
             if odd := [path for path in paths if path.startswith("contextlib.redirect_")]:
@@ -45,7 +47,7 @@ def describe_access(node: ast.AST, names: NameResolver) -> str | None:
         case ast.Call(func=function, args=args, keywords=keywords):
             path = (names.path(function) or "").removeprefix("builtins.")
             return _describe_keywords(path, keywords) or _describe_call(node, path, args, names)
-        case ast.Assign(targets=targets, value=value) if names.is_function(value):
+        case ast.Assign(targets=targets, value=value) if _mentions_function(value, names):
             if any(isinstance(t, ast.Attribute) and not _is_self(t.value) for t in targets):
                 return "stores a function in an attribute"
     return None
@@ -66,8 +68,12 @@ def _describe_attribute(node: ast.Attribute, names: NameResolver) -> str | None:
         return "looks for its caller (findCaller)"
     if name == "__dict__" and not _is_own(owner, names):
         return "goes through the attributes of an object (__dict__)"
-    if isinstance(node.ctx, ast.Store) and name in usual_names.NEVER_ASSIGNED:
-        return f"sets a special attribute ({name})"
+    if isinstance(node.ctx, ast.Store):
+        is_special = describe_special(name) or name in usual_names.SPECIAL_NAMES
+        if name in usual_names.NEVER_ASSIGNED or (is_special and names.is_in_function):
+            return f"sets a special attribute ({name})"
+        if (names.path(owner) or "") == "jax.config" and names.is_in_function:
+            return "changes a setting of JAX in a function"
     if _is_accessor(node):
         return None  # Such a call is judged as a whole.
     return describe_name(name)
@@ -100,9 +106,13 @@ def _describe_call(
         return "copies attributes whose names are computed" if len(args) > most else None
     if isinstance(call.func, ast.Attribute) and _is_accessor(call.func):
         return _describe_special_call(call.func, args)
+    if function == "numpy.load" and len(args) > 2:
+        return "reads pickled objects (allow_pickle)"
+    if function == "jax.config.update" and names.is_in_function:
+        return "changes a setting of JAX in a function"
     if args and _runs_unseen_text(call, function, args[0], names):
         return "may run text as code"
-    if function == "setattr" and len(args) > 2 and names.is_function(args[2]):
+    if function == "setattr" and len(args) > 2 and _mentions_function(args[2], names):
         return None if _is_self(args[0]) else "stores a function in an attribute"
     named = {"getattr": args[1:2], "operator.attrgetter": args, "operator.methodcaller": args[:1]}
     texts = [string_name(arg) for arg in named.get(function, ())]
@@ -123,6 +133,20 @@ def _describe_special_call(function: ast.Attribute, args: list[ast.expr]) -> str
         return f"reads or sets an attribute of another object ({function.attr})"
     # The name may be computed in a method that passes on each access to its own attributes.
     return next(filter(None, (describe_name(text) for text in texts if text)), None)
+
+
+def _mentions_function(value: ast.expr, names: NameResolver) -> bool:
+    """Return whether a value may be or contain one of the notebook's functions.
+
+    The result of calling one does not count.
+    """
+    if isinstance(value, ast.Call):
+        parts = [*value.args, *(keyword.value for keyword in value.keywords)]
+        return any(_mentions_function(part, names) for part in parts)
+    if names.is_function(value):
+        return True
+    children = (child for child in ast.iter_child_nodes(value) if isinstance(child, ast.expr))
+    return any(_mentions_function(child, names) for child in children)
 
 
 def _runs_unseen_text(call: ast.Call, function: str, first: ast.expr, names: NameResolver) -> bool:

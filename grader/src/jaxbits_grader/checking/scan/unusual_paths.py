@@ -41,7 +41,8 @@ def describe_value(path: str) -> str | None:
         (None, 'passes on sys')
     """
     is_module = path in sys.stdlib_module_names and path not in usual_names.PASSED_ON
-    return f"passes on {path}" if is_module or path in usual_names.IPYTHON else None
+    is_own = path in (*usual_names.IPYTHON, *usual_names.OWN_MODULES)
+    return f"passes on {path}" if is_module or is_own else None
 
 
 def describe_path(path: str) -> str | None:
@@ -71,7 +72,7 @@ def describe_path(path: str) -> str | None:
 
 def describe_name(name: str) -> str | None:
     """Return what is odd about an attribute with this name of any object."""
-    if name in usual_names.UNUSUAL_ATTRIBUTES:
+    if name in usual_names.UNUSUAL_ATTRIBUTES | usual_names.IMPORTED_ELSEWHERE:
         return f"uses an attribute {name}"
     return describe_attribute(name) or describe_special(name)
 

@@ -44,7 +44,12 @@ ALLOWED_MEMBERS = {
         Queue Semaphore TimeoutError"""
     ),
     "gc": _words("collect disable enable isenabled"),
+    "IPython.core.interactiveshell.InteractiveShell": _words("ast_node_interactivity"),
     "importlib.metadata": _words("version PackageNotFoundError"),
+    "inspect": _words(
+        """BoundArguments Parameter Signature cleandoc getdoc getfullargspec getsource isbuiltin
+        isclass isfunction isgenerator isgeneratorfunction ismethod ismodule signature"""
+    ),
     "jax.core": _words("ShapedArray Tracer"),
     "numpy.lib": _words("recfunctions stride_tricks"),
     "pytest": _words("approx deprecated_call fail fixture mark param raises skip warns"),
@@ -58,12 +63,12 @@ UNUSUAL_MEMBERS = _members(
     cProfile="run runctx",
     chex="fake_jit fake_pmap fake_pmap_and_jit fake_vmap",
     equinox="internal",
-    inspect=(
-        "getasyncgenlocals getattr_static getclosurevars getcoroutinelocals getgeneratorlocals "
-        "getinnerframes getmembers getmembers_static getmodule"
-    ),
+    functools="singledispatch singledispatchmethod",
     ipywidgets="Widget",
-    jax="distributed extend ffi interpreters lib",
+    jax=(
+        "distributed extend ffi interpreters lib transfer_guard transfer_guard_device_to_host "
+        "transfer_guard_host_to_device"
+    ),
     logging="config setLogRecordFactory setLoggerClass",
     numpy="core ctypeslib distutils f2py",
     os="register_at_fork",
@@ -87,6 +92,8 @@ IMPORTED_ELSEWHERE = _words(
 )
 # Answers may pass on these modules, for example as a number's functions or to print a version.
 PASSED_ON = _words("cmath json math operator random statistics time")
+# Tests call these modules, and no answer passes them on.
+OWN_MODULES = ("jaxbits", "jaxbits.detect", "jaxbits.testing")
 # These members have the name of another module.
 HOMONYMS = ("collections.abc", "datetime.time", "importlib.abc")
 
@@ -112,11 +119,11 @@ NEVER_ASSIGNED = ("__class__", "__module__", "__qualname__", "__wrapped__")
 
 UNUSUAL_ATTRIBUTES = _words(
     """
-    _current_frames _getframe addaudithook ag_code ag_frame call_at call_later call_soon
-    call_soon_threadsafe control_handlers cr_await cr_code def_abstract_eval def_impl exec_module
-    f_builtins f_code get_coro get_field get_loop get_stack gi_code gi_yieldfrom load_module
-    meta_path path_hooks pub_socket pub_thread setprofile settrace shell_handlers user_global_ns
-    user_module user_ns
+    _analysis _core _current_frames _equality _getframe _jax_compat _src addaudithook ag_code
+    ag_frame call_at call_later call_soon call_soon_threadsafe control_handlers cr_await cr_code
+    def_abstract_eval def_impl exec_module f_builtins f_code get_coro get_field get_loop
+    get_stack gi_code gi_yieldfrom load_module meta_path path_hooks pub_socket pub_thread
+    setprofile settrace shell_handlers user_global_ns user_module user_ns
     """
 )
 """Attributes that lead to other code, to the loop that runs cells, or into JAX's primitives."""

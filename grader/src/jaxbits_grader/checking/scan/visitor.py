@@ -100,6 +100,15 @@ class _Visitor(ast.NodeVisitor):
 
     # Bindings
 
+    def visit_arg(self, node: ast.arg) -> None:
+        self._scan_annotation(node.annotation)
+        self.generic_visit(node)
+
+    def _scan_annotation(self, node: ast.expr | None) -> None:
+        """Scan an annotation that is a text, because some functions run it as code."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            self.scan(node.value, node.lineno - 1)
+
     def visit(self, node: ast.AST) -> None:
         """Visit a node, and report how it reaches an object if that is odd."""
         self.add_odd(node, describe_access(node, self.names))
@@ -116,7 +125,11 @@ class _Visitor(ast.NodeVisitor):
             if node.value is not None:
                 self.writes.assign(target, node.value)
 
-    visit_AnnAssign = visit_AugAssign = visit_NamedExpr = visit_Assign
+    visit_AugAssign = visit_NamedExpr = visit_Assign
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        self._scan_annotation(node.annotation)
+        self.visit_Assign(node)
 
     def visit_Delete(self, node: ast.Delete) -> None:
         for target in node.targets:
@@ -185,6 +198,7 @@ class _Visitor(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self._visit_all([*node.decorator_list, node.args])
+        self._scan_annotation(node.returns)
         self._bind(node.name, node)
         self._visit_function_body(node, node.body)
 
