@@ -133,7 +133,7 @@ def test_encoding_leaves_out_prints_and_refuses_callbacks() -> None:
 
     np.testing.assert_array_equal(transferred(chatty, X)(X)[0], X + 1)
     shape = jax.ShapeDtypeStruct((6,), jnp.float32)
-    with pytest.raises(NotPlain, match="parameter of a jaxpr is of type"):
+    with pytest.raises(NotPlain, match="parameter of a jaxpr must be plain data"):
         transferred(lambda x: jax.pure_callback(np.sin, shape, x), X)
 
 

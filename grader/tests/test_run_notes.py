@@ -1,4 +1,4 @@
-"""Test how lost points are explained whose cause is not the answer alone."""
+"""Test explanations of points that were lost for reasons other than a wrong answer."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Take a census of what tests rely on in a student's kernel.
 
-The grader sends this file's source to the kernel anew for each census, and it keeps the results
-itself. It takes the first census before any of the student's cells runs. Nothing that belongs to
-the project, and nothing that runs cells, may change after that.
+The grader sends the source of this file to the kernel again for each census, and it keeps the
+results in its own process. It takes the first census before any of the student's cells runs. After
+that, a submission must change neither the project's modules nor the code that runs cells.
 """
 
 import hashlib
@@ -12,12 +12,12 @@ import sys
 import types
 
 _OWN = ("jaxbits", "jaxbits_grader")
-# These packages contain the functions that tests call, some of which are imported only on use.
+# These packages contain the functions that tests call. Some are imported only when they are used.
 _IMPORTED = ("jaxbits.detect", "jaxbits._analysis", "jaxbits._jax_compat")
 
 
 def take(given: dict[str, str]) -> str:
-    """Return the fingerprint of each part, as a dictionary that is written out.
+    """Return the `repr` of a dictionary that maps the name of each part to its fingerprint.
 
     Args:
         given: The private names of what given cells define, with the names in the notebook. Only
@@ -50,7 +50,7 @@ def prepare(given: dict[str, str]) -> str:
         for module in pkgutil.walk_packages(found.__path__, f"{package}."):
             importlib.import_module(module.name)
     for package in ("jaxbits", "jaxbits.detect"):
-        # These packages import their members on use.
+        # These packages import a member only when it is used.
         for name in dir(sys.modules[package]):
             getattr(sys.modules[package], name)
     watch = sys.modules["jaxbits_grader.checking.detector_watch"]
@@ -110,7 +110,7 @@ def _is_constant(name: str, value: object) -> bool:
 
 
 def _identity(value: object) -> str:
-    """Return what stays the same as long as nobody replaces a value or a part of it."""
+    """Return a string that changes if a value or a part of it is replaced, or an empty string."""
     value = getattr(value, "__func__", value)
     if isinstance(value, types.FunctionType):
         return f"{id(value)} {id(value.__code__)} {value.__defaults__!r} {value.__kwdefaults__!r}"
@@ -121,7 +121,7 @@ def _identity(value: object) -> str:
         return f"{id(value)} {sorted(f'{name} {_member(part)}' for name, part in fields)}"
     if isinstance(value, tuple | frozenset | type) or callable(value):
         return str(id(value))
-    # Other values may change: caches, counters, and the names of modules that are imported later.
+    # Other values may change, such as caches, counters, and the names of modules imported later.
     return ""
 
 

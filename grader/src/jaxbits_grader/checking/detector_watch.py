@@ -1,4 +1,4 @@
-"""Watch, in a student's kernel, what the detectors that a test calls could not examine.
+"""Record, in a student's kernel, which detectors could not examine everything in a test.
 
 The grader calls `start` in the kernel before a test that uses detectors, and `stop` after it.
 """
@@ -12,7 +12,7 @@ from typing import Any
 from jaxbits._analysis.code_location import CodeLocation
 
 _GAP = re.compile(r"detect\.(\w+) may have missed something")
-_watches: list[tuple[Any, Any]] = []  # Contexts that catch warnings, and what they have caught.
+_watches: list[tuple[Any, Any]] = []  # The active recordings, and the warnings of each.
 
 
 def _ignores_nothing(location: CodeLocation, check: str) -> bool:
@@ -20,7 +20,7 @@ def _ignores_nothing(location: CodeLocation, check: str) -> bool:
 
 
 def start() -> str:
-    """Record warnings from now on, and let no comment in the notebook hide a finding.
+    """Start to record warnings, and keep comments in the notebook from hiding findings.
 
     Returns:
         The word "started".

@@ -9,7 +9,7 @@ import sys
 
 
 def last_failure_line() -> str:
-    """Return the number of the line at which the last exception left a cell, or an empty string."""
+    """Return the number of the line in a cell at which the last exception occurred, or ""."""
     trace = getattr(sys, "last_traceback", None)
     names = vars(sys.modules["__main__"])
     while trace is not None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 # A submission can give an exception any name, so a feedback page shows only names from this list.
-# Otherwise, an answer could print the hidden tests on the page.
+# Otherwise, an answer could put the text of a hidden test in such a name.
 _JAX_ERRORS = {
     "ConcretizationTypeError",
     "JaxRuntimeError",
@@ -53,7 +53,7 @@ def describe_failure(error: tuple[str, str], source: str, line: int | None) -> s
     Args:
         error: The name and the message of the exception.
         source: The source of the test cell.
-        line: The line of the cell at which the exception left the test, or None if it is unknown.
+        line: The line of the cell at which the exception occurred, or None if it is unknown.
 
     Returns:
         The message of the check that failed, or the class of the exception together with the
@@ -88,7 +88,8 @@ def _messages_of(node: ast.AST) -> Iterator[str]:
 def _next_check(source: str, line: int) -> str | None:
     """Return the message of the first check that ends at a line or below it.
 
-    The result is None if there is no such check, or if a function of the test makes the checks.
+    The result is None if there is no such check, or if the line calls a function of the test that
+    makes the checks.
     """
     tree = ast.parse(source)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]

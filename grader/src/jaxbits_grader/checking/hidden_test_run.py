@@ -137,11 +137,11 @@ class _Run:
             self._run_cell(kernel, cell, number)
         except RunEnded as reason:
             raise KernelNotStarted(
-                f"the given cell {cell.grade_id} did not end: {reason}"
+                f"the given cell {cell.grade_id} did not finish: {reason}"
             ) from None
         if self.slow:
             raise KernelNotStarted(
-                f"the given cell {cell.grade_id} took too long; is the machine too busy?"
+                f"the given cell {cell.grade_id} took too long, so the machine may be too busy"
             )
 
     def _run_cell(self, kernel: Kernel, cell: Cell, number: int) -> None:
@@ -169,7 +169,7 @@ class _Run:
     def _run_test(self, kernel: Kernel, judge: JudgeSession, id: str) -> None:
         """Let the judge run a test, and run it in the kernel if the judge cannot decide alone."""
         source, most = self.assignment.cell(id).source, self.assignment.test_points[id]
-        # Count first, because an answer could remember what it has computed for the judge.
+        # Count compilations first, because an answer could cache what it computes for the judge.
         counts = "count_compilations" in source and id not in self.assignment.together
         if counts:
             self._run_test_in_kernel(kernel, id)
@@ -184,13 +184,13 @@ class _Run:
             self.points[id] = CellPoints(id, 0.0, most, message)
         elif verdict.cannot or verdict.skipped or verdict.error:
             if verdict.cannot and id not in self.assignment.together:
-                self.odd.append(f"the judge could not run {id}, so it ran next to the answer")
+                self.odd.append(f"the judge could not run {id}, so it ran in the student's process")
             if not counts:
                 self._run_test_in_kernel(kernel, id)
             if verdict.error and self.points[id].points:
                 message = describe_failure(verdict.error, source, verdict.line)
                 self.tampering.append(
-                    f"the test {id} passes only in the student's process; outside, {message}"
+                    f"the test {id} passes only in the student's process; outside it, {message}"
                 )
                 self.points[id] = CellPoints(id, 0.0, most, message)
         else:

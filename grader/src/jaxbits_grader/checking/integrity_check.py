@@ -1,7 +1,7 @@
 """Check inside a student's kernel that the notebook has not replaced anything that tests use.
 
-The grader calls `find_replaced` in the student's kernel before each test. The modules of this
-project are not among those that are checked here, because the census compares them.
+The grader calls `find_replaced` in the student's kernel before each test. That function does not
+check the modules of this project, because the census compares them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def find_replaced(names: Iterable[str] = ()) -> str:
     Args:
         names: Additional names to check because the next test uses them.
     """
-    # Without Python's builtins, the other checks may fail.
+    # Check builtins first, because the other checks may fail if a builtin has been replaced.
     found = set(_replaced_in_module("builtins", builtins, set())) or set(_replaced(set(names)))
     return "\n".join(sorted(found))
 

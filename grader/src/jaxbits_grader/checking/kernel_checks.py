@@ -43,9 +43,9 @@ def failure_message(kernel: Kernel, done: CellResult, renamed: str) -> str:
 
 @contextlib.contextmanager
 def watch_detectors(kernel: Kernel) -> Iterator[list[str]]:
-    """Yield a list that, after the block, names the detectors that missed something.
+    """Yield a list that names, when the block ends, the detectors that missed something.
 
-    In the block, comments in the notebook hide no findings.
+    Inside the block, comments in the notebook cannot hide findings.
     """
     found: list[str] = []
     started = kernel.evaluate(f"{_WATCH}.start()") == "started"
@@ -57,10 +57,10 @@ def watch_detectors(kernel: Kernel) -> Iterator[list[str]]:
 
 
 class Census:
-    """Notices changes of the project's modules and of what runs cells in a kernel.
+    """Notices changes to the project's modules and to the code that runs cells in a kernel.
 
-    The results stay in this process, and the kernel gets the source of the census anew each time,
-    so a submission cannot replace either.
+    The results stay in this process, and the kernel gets the source of the census again each time,
+    so a submission can replace neither.
 
     Args:
         kernel: The kernel, in which no student's cell has run.
@@ -74,7 +74,7 @@ class Census:
         self._given = dict(given)
         first = _run_census(kernel, "prepare", self._given)
         if first is None:
-            raise KernelNotStarted("the kernel does not say what tests rely on")
+            raise KernelNotStarted("the kernel did not return the first census")
         self._first = first
 
     def extend(self, kernel: Kernel) -> None:
@@ -114,7 +114,7 @@ def altered_checks(kernel: Kernel, first: Census) -> Iterator[str]:
     ):
         answer = kernel.evaluate(query)
         if answer is None:
-            yield "it does not answer whether the functions that tests use are intact"
+            yield "it kept the grader from checking the functions that tests use"
         elif answer:
             # A submission can make up these names, so repeat only plausible ones.
             names = [line for line in answer.splitlines() if _SAFE_NAME.fullmatch(line)]

@@ -1,4 +1,4 @@
-"""Explain lost points whose cause is not the answer alone."""
+"""Explain points that may have been lost for reasons other than a wrong answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SETTING = re.compile(r"""config\.update\(\s*["'](jax_\w{1,40})["']""", re.A)
 
 
 def missing_package(message: str, imported: Set[str]) -> str | None:
-    """Return the package that a ModuleNotFoundError is about, if the submission imports it.
+    """Return the package that a ModuleNotFoundError names, if the submission imports it.
 
     Args:
         message: The message of the exception. A submission can make it up.
@@ -57,4 +57,5 @@ def note_settings(notebook: ParsedNotebook) -> Iterator[str]:
         else:
             own.update(dict.fromkeys(found))
     if names := [name for name in own if name not in given]:
-        yield f"the student's cells set {', '.join(names)}, and some tests ran with that setting"
+        what = "that setting" if len(names) == 1 else "those settings"
+        yield f"the student's cells set {', '.join(names)}, and some tests ran with {what}"

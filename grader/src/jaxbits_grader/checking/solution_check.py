@@ -16,8 +16,8 @@ _LIMITS = Limits(cell_seconds=120, notebook_seconds=900)
 def find_solution_problems(assignment: Assignment, cache: Path | None = None) -> list[str]:
     """Grade an assignment's solution, and return what a teacher should know about it.
 
-    The result is empty if the solution gets all points, no test has to run in the student's process
-    without its source saying so, and nothing looks like tampering.
+    The result is empty if the solution gets all points, the metadata of every test that has to run
+    in the student's process says so, and nothing looks unusual.
 
     Args:
         assignment: The assignment.
@@ -35,6 +35,11 @@ def find_solution_problems(assignment: Assignment, cache: Path | None = None) ->
         for cell in result.points
         if cell.points != cell.max_points
     ]
-    problems += [f"{note}; if it must, add 'together' to its metadata" for note in result.odd]
+    problems += [
+        f"{note}; if it must run there, add 'together' to its metadata"
+        if note.startswith("the judge could not run")
+        else note
+        for note in result.odd
+    ]
     problems += result.tampering
     return [*problems, *([result.ended] if result.ended else [])]

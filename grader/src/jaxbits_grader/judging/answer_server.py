@@ -1,7 +1,7 @@
 """Answer a judge's requests in the student's process.
 
-Everything here can be read and changed by a submission, so the judge trusts only what it can check:
-the values that a call returns, and the equations that a function consists of.
+A submission can read and change everything here, so the judge trusts only what it
+can check, which is the values that a call returns and the equations of a function.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _Server(StudentCodec):
     """Carries out a judge's requests. Each public method is one kind of request."""
 
     def get(self, name: str) -> dict[str, Any]:
-        """Return the value of a name of the notebook."""
+        """Return the value of a name in the notebook."""
         if name not in self.names:
             raise NameError(f"name {name!r} is not defined")
         return {"value": self.encode(self.names[name])}
@@ -122,7 +122,7 @@ def answer(request: str, prefix: str) -> str:
 
     Args:
         request: The request as JSON. Its key `do` is the name of a method, `settings` contains
-            settings of `jax.config` for the time of the call, and the other keys are the method's
+            settings of `jax.config` that apply during the call, and the other keys are the method's
             arguments.
         prefix: The prefix of the names that hold the values that given cells have defined.
 

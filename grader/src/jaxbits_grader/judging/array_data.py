@@ -16,11 +16,11 @@ Data = list[Any]
 
 
 class NotPlain(ValueError):
-    """Raised if a value cannot be turned into plain data, or if data stands for no value."""
+    """Raised if a value cannot be turned into plain data, or if data describes no value."""
 
 
 def dtype_from_name(name: str) -> np.dtype[Any]:
-    """Return a dtype of NumPy or JAX by its name."""
+    """Return the NumPy or JAX dtype with this name."""
     return np.dtype(jnp.dtype(getattr(jnp, name) if hasattr(jnp, name) else name))
 
 
@@ -44,7 +44,7 @@ def decode_buffer(name: str, shape: list[int], text: str) -> np.ndarray[Any, Any
         raise NotPlain("an array must have a plain dtype and a valid shape")
     raw = base64.b64decode(text, validate=True)
     if len(raw) != math.prod(shape) * dtype.itemsize:
-        raise NotPlain("an array must have as many bytes as its shape and dtype say")
+        raise NotPlain("an array must have as many bytes as its shape and dtype require")
     return np.frombuffer(bytearray(raw), dtype).reshape(shape)
 
 
@@ -59,6 +59,6 @@ def encode_jax_array(array: jax.Array) -> Data:
 def decode_jax_array(is_weak: bool, *parts: Any) -> jax.Array:
     """Return the JAX array that plain data describes, with its weak type."""
     found = decode_buffer(*parts)
-    with x64_on():  # Otherwise, JAX would make a 64-bit array narrower.
+    with x64_on():  # Otherwise, JAX would truncate 64-bit values to 32 bits.
         array = jnp.asarray(found, found.dtype)
         return cast(array, array.dtype, weak_type=True) if is_weak else array

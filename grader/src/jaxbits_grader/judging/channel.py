@@ -69,7 +69,7 @@ class Channel(Codec):
     # ------------------------------------------------------------ values
 
     def encode(self, value: Any, depth: int = 0) -> Data:
-        """Encode a value. In a request for a jaxpr, note tracers as inputs."""
+        """Encode a value, and record tracers as inputs if the request is for a jaxpr."""
         if self._inputs is not None and isinstance(value, jax.core.Tracer):
             self._inputs.append(value)
             return ["input", len(self._inputs) - 1]
@@ -123,7 +123,7 @@ class Channel(Codec):
         return self.encode(value)
 
     def decode_other(self, data: Data) -> Any:
-        """Decode what stands for an object or a tree of the student's process."""
+        """Decode a reference to an object, or a tree, from the student's process."""
         kind, *rest = data
         if kind == "object":
             number, name, is_callable = rest
@@ -170,7 +170,7 @@ class Channel(Codec):
         }  # fmt: skip
         reply = self._reply(request)
         for position, data in reply.get("changed", {}).items():
-            # A change of an object that the test does not use again has no effect.
+            # Ignore a change to an object that the test does not use again.
             if references[int(position)] > TEMPORARY:
                 _overwrite(args[int(position)], self.decode(data))
         return self.decode(reply["value"])
@@ -205,9 +205,9 @@ class Channel(Codec):
         """Send a request, and return the decoded value of the reply.
 
         Raises:
-            Exception: The error that the student's process reports, of the same class if it is one
-                of Python's or JAX's.
-            CannotSplit: If the reply cannot be plain data.
+            Exception: The error that the student's process reports. It has the same class if Python
+                or JAX defines that class.
+            CannotSplit: If the reply cannot be turned into plain data.
         """
         return self.decode(self._reply(request)["value"])
 
@@ -234,7 +234,7 @@ def _current_settings() -> dict[str, Any]:
 
 
 def _overwrite(value: Any, new: Any) -> None:
-    """Apply to the judge's copy of an argument the change that the answer made.
+    """Update the judge's copy of an argument that the answer has changed.
 
     Raises:
         ChangedArgument: If the argument is not a generator of random numbers.
@@ -248,7 +248,7 @@ def _overwrite(value: Any, new: Any) -> None:
 
 
 def _error(kinds: list[str], message: str) -> BaseException:
-    """Return an error of the first class in a list that is one of Python's or JAX's."""
+    """Return an error of the first class in a list that Python or JAX defines."""
     for name in kinds:
         found = getattr(builtins, name, None) or getattr(jax.errors, name, None)
         if isinstance(found, type) and issubclass(found, Exception):

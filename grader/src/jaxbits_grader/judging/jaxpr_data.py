@@ -125,7 +125,7 @@ class JaxprEncoder:
             return name, {"body": self._jaxpr(p["jaxpr"]), "prevent_cse": bool(p["prevent_cse"])}
         if name == "custom_jvp_call":
             body = self.encode(p["call_jaxpr"])
-            # A rule may call the function whose rule it is, so it must not contain rules itself.
+            # A rule may call the function that it belongs to, so leave out the rules inside a rule.
             return (
                 ("jit", {"body": body})
                 if self._in_rule
@@ -146,7 +146,7 @@ class JaxprEncoder:
         return name, {key: self._parameter(value) for key, value in p.items()}
 
     def _jvp_rule(self, p: dict[str, Any]) -> dict[str, Any]:
-        """Return the rule of `jax.custom_jvp` as the jaxpr of tangents for nonzero tangents."""
+        """Return the rule of `jax.custom_jvp` as a jaxpr, assuming that no tangent is zero."""
         avals = [v.aval for v in p["call_jaxpr"].jaxpr.invars]
         rule = p["jvp_jaxpr_fun"]
         if p.get("num_consts"):
@@ -233,7 +233,7 @@ class JaxprEncoder:
         if type(value).__name__ in ("GatherDimensionNumbers", "ScatterDimensionNumbers"):
             parts = {key: self._parameter(part) for key, part in vars(value).items()}
             return ["fields", *_name(type(value)), parts]
-        raise NotPlain(f"a parameter of a jaxpr is of type {type(value).__name__}")
+        raise NotPlain(f"a parameter of a jaxpr must be plain data, got {type(value).__name__}")
 
 
 def _name(kind: type) -> tuple[str, str]:

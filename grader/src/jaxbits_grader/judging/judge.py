@@ -36,7 +36,7 @@ class JudgeNotStarted(JudgeEnded):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the judge says about a test.
+    """A judge's verdict on a test.
 
     Attributes:
         error: The class and the message of the exception that the test raised, or None.
@@ -65,7 +65,7 @@ class Judge:
     def __init__(self, process: subprocess.Popen[bytes], limits: Limits, errors: Path) -> None:
         self._process, self._limits, self._errors = process, limits, errors
         self._has_started = False
-        self._pending = 0  # Given cells whose end has not been read.
+        self._pending = 0  # How many given cells may still be running.
         self._buffer = b""
         assert process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)
@@ -73,7 +73,7 @@ class Judge:
         self._selector.register(process.stdout, selectors.EVENT_READ)
 
     def run_given(self, source: str, names: Sequence[str], answers: Sequence[str]) -> None:
-        """Start to run a given cell of the assignment, without waiting for its end.
+        """Start a given cell of the assignment without waiting until it has finished.
 
         Args:
             source: The source of the cell.
@@ -110,7 +110,7 @@ class Judge:
         )
 
     def _wait(self, ask: Callable[[str], str | None]) -> dict[str, Any]:
-        """Wait for the end of a command, and pass on the judge's requests until then."""
+        """Wait until a command has finished, and forward the judge's requests in the meantime."""
         deadline = time.monotonic() + self._limits.cell_seconds
         while "done" not in (message := self._receive(deadline)):
             began = time.monotonic()
@@ -179,8 +179,8 @@ def launch_judge(
     Args:
         limits: The resources that the judge may use.
         unsafe: Whether to start the judge outside the sandbox.
-        cache: A folder in which judges keep compiled programs. Every submission passes through the
-            same tests, so a judge can reuse most of what earlier ones have compiled.
+        cache: A folder in which judges keep compiled programs. All submissions have the same
+            tests, so a judge can reuse most of what earlier judges have compiled.
 
     Raises:
         SandboxUnavailable: If bubblewrap is not installed.

@@ -26,12 +26,12 @@ from jaxbits_grader.judging.channel import Channel
 from jaxbits_grader.judging.remote_objects import CannotSplit, Remote
 
 _TEST = "<test>"
-# A test that replaces functions for a while replaces them only in the judge's process.
+# If a test replaces functions temporarily, it replaces them only in the judge's process.
 _PATCHES = re.compile(r"\b(?:mock|monkeypatch|setattr)\b|\bglobals\(")
 
 
 class _Detectors:
-    """Stands in for `jaxbits.detect`, and skips checks of functions in the other process."""
+    """Stands in for `jaxbits.detect`, and skips checks of functions in the student's process."""
 
     def __init__(self, module: types.ModuleType, names: dict[str, Any], skipped: set[str]) -> None:
         self._module, self._names, self._skipped = module, names, skipped
@@ -64,7 +64,7 @@ class _Detectors:
 
 
 def _count_nothing(skipped: set[str]) -> Callable[[str], AbstractContextManager[list[int]]]:
-    """Return a substitute for `testing.count_compilations`, which cannot see the other process."""
+    """Return a substitute for `count_compilations`, which cannot see the student's process."""
 
     @contextlib.contextmanager
     def count_compilations(kind: str) -> Iterator[list[int]]:
@@ -94,7 +94,7 @@ class Judge:
         self._write(json.dumps({"ask": request}))
         reply = json.loads(self._read())
         if not isinstance(reply, dict) or not {"value", "error"} & set(reply):
-            raise ConnectionError("the notebook's process does not answer")
+            raise ConnectionError("the student's process does not answer")
         return reply
 
     def run_given(self, source: str, names: list[str], answers: list[str]) -> dict[str, Any]:

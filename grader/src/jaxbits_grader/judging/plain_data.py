@@ -1,8 +1,8 @@
 """Turn values into plain data and back, for the channel between a judge and a student's process.
 
 Plain data consists of nested lists, strings, numbers, and None, which JSON can represent. The first
-element of each list says what it stands for. Nothing is pickled, so decoding runs no code of the
-sender. An array keeps its dtype and its weak type, and a PRNG key its implementation.
+element of each list says what it stands for. Nothing is pickled, so decoding does not run
+the sender's code. An array keeps its dtype and weak type, and a PRNG key keeps its implementation.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ class Codec:
         raise NotPlain(f"a value must be plain data, got {type(value).__name__}")
 
     def decode_other(self, data: Data) -> Any:
-        """Decode what `encode_other` of the other side returned, or raise NotPlain."""
+        """Decode what `encode_other` returned on the other side, or raise NotPlain."""
         raise NotPlain(f"data must have a known kind, got {data[0]!r:.40}")
 
     def decode_import(self, module: str, name: str) -> Any:
         """Return an object of a known package by its name, or raise NotPlain.
 
-        By default, only types of numbers are accepted, because a judge must not call whatever
+        By default, this method accepts only numeric types, because a judge must not call whatever
         function a student's process names.
         """
         found = import_object(module, name)
         if found in (bool, int, float, complex) or _is_scalar_type(found):
             return found
-        raise NotPlain(f"a name must stand for a type of numbers, got {name!r:.40}")
+        raise NotPlain(f"a name must be that of a numeric type, got {name!r:.40}")
 
     def encode(self, value: Any, depth: int = 0) -> Data:
         """Return a value as plain data.
@@ -107,7 +107,7 @@ class Codec:
             return ["generator", value.bit_generator.state]
         for base in (str, int, float):
             if isinstance(value, base) and not isinstance(value, np.generic | bool):
-                # For example a member of a StrEnum. The methods of the subclass are not called.
+                # An example is a member of a StrEnum. The methods of the subclass are not called.
                 return self.encode(_BASE_VALUES[base](value), depth)
         named = _name_in_package(value)
         return ["import", *named] if named else self.encode_other(value)
@@ -122,7 +122,7 @@ class Codec:
             self._nodes = 0
         self._nodes += 1
         if depth > MAX_DEPTH or self._nodes > MAX_NODES:
-            raise NotPlain("the data must not be larger or nested more deeply")
+            raise NotPlain("the data is too large or nested too deeply")
         try:
             return self._decode(data, depth)
         except NotPlain:

@@ -1,4 +1,4 @@
-"""Find out whether a test uses an argument again after it has passed it to an answer."""
+"""Find out whether a test uses an argument again after passing it to an answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 def count_references(args: tuple[Any, ...]) -> list[int]:
     """Return the number of references to each argument of a call.
 
-    Only numbers from the same depth of calls can be compared, because each call adds references.
+    Compare only numbers from the same call depth, because each call adds references.
     """
     return [sys.getrefcount(arg) for arg in args]
 

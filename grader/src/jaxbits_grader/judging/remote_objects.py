@@ -1,4 +1,4 @@
-"""Stand in, in the judge's process, for what a student's notebook defines."""
+"""Represent what a student's notebook defines in the judge's process."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import jax
 
 
 class CannotSplit(BaseException):
-    """Raised if a test needs the function itself. The message says why.
+    """Raised if a judge cannot run a test outside the student's process. The message says why.
 
-    It is no Exception, so that a test cannot catch it by accident.
+    This class does not inherit from Exception, so that a test cannot catch it by accident.
     """
 
 
 class ChangedArgument(BaseException):
     """Raised if an answer changes an argument that the test uses again.
 
-    Otherwise, an answer could change what the test compares its results with. It is no Exception,
-    so that a test cannot catch it by accident.
+    Otherwise, an answer could change what the test compares its results with. This class does not
+    inherit from Exception, so that a test cannot catch it by accident.
     """
 
 
 class _Channel(Protocol):
-    """What a remote object needs of the channel to its process."""
+    """What a remote object needs from the channel to the student's process."""
 
     def call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
 

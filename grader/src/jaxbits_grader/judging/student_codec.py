@@ -23,7 +23,7 @@ class StudentCodec(Codec):
     """Encodes values of a student's process, and numbers the objects that a judge refers to.
 
     Args:
-        names: The names of the notebook.
+        names: The names in the notebook and their values.
         prefix: The prefix of the names that hold the values that given cells have defined.
     """
 
@@ -34,14 +34,15 @@ class StudentCodec(Codec):
         # By id, which stays unique as long as an object is held.
         self._numbers: dict[int, int] = {}
         self._trees: list[Any] = []
-        self.outputs: list[Any] | None = None  # The values for which a trace stands, if any.
+        # The outputs of the function that is being traced, if any.
+        self.outputs: list[Any] | None = None
         self.inputs: list[Any] = []
 
     def encode_other(self, value: Any) -> Data:
         """Encode a tracer, a tree, or an object that the judge refers to by number."""
         if isinstance(value, jax.core.Tracer):
             if self.outputs is None:
-                raise jax.errors.UnexpectedTracerError("a tracer left the function that made it")
+                raise jax.errors.UnexpectedTracerError("a tracer escaped from its function")
             self.outputs.append(value)
             return ["output", len(self.outputs) - 1, abstract_data(value.aval)]
         if isinstance(value, jax.ShapeDtypeStruct):
@@ -63,7 +64,7 @@ class StudentCodec(Codec):
         return ["object", self._number(value), type(value).__name__, callable(value)]
 
     def _encode_tree(self, value: Any) -> Data | None:
-        """Encode the children of an object that JAX can flatten, or return None for another."""
+        """Encode the children of an object, or return None if JAX cannot flatten the object."""
         paths, tree = jax.tree_util.tree_flatten_with_path(
             value, is_leaf=lambda part: part is not value
         )
@@ -147,7 +148,7 @@ def _keys_of_leaves(value: Mapping[Any, Any], paths: list[Any]) -> list[str]:
         left = dict(value)
         keys = [next((key for key in left if left[key] is leaf), None) for _, leaf in paths]
         if len(set(map(id, left.values()))) < len(left):
-            # Equal values in a different order could be confused after a change of one of them.
+            # The leaves of two such entries cannot be told apart.
             raise NotPlain("two entries of a mapping must not be the same object")
     return list(map(str, keys))
 

@@ -24,11 +24,11 @@ def describe_access(node: ast.AST, names: NameResolver) -> str | None:
         names: What the names at this point refer to.
     """
     if any(_is_accessor(child) for child in ast.iter_child_nodes(node) if not _calls(node, child)):
-        return "passes on a function that gets or sets attributes"
+        return "uses a function such as getattr or __setattr__ as a value"
     match node:
         case ast.Constant(value=str(text)):
             if text in usual_names.NEVER_ASSIGNED[:3]:
-                return f"names a special attribute ({text})"
+                return f"mentions a special attribute ({text})"
             return describe_attribute(text) or describe_special(text)
         case ast.Name(id=name) if name in _UNUSUAL_MODULE_NAMES and not names.is_bound(name):
             return f"uses {name}"
@@ -36,7 +36,7 @@ def describe_access(node: ast.AST, names: NameResolver) -> str | None:
             return _describe_attribute(node, names)
         case ast.MatchClass(cls=cls, kwd_attrs=attributes):
             if attributes and names.path(cls) == "builtins.object":
-                return "reads attributes of any object (match)"
+                return "reads attributes with a pattern that matches any object (match)"
             return next(filter(None, map(describe_name, attributes)), None)
         case ast.Call(func=function) if names.path(node) == "ipython":
             return "uses get_ipython"
@@ -100,7 +100,7 @@ def _describe_call(
     if lists_names and not (args and _is_own(args[0], names)):
         return f"goes through the attributes of an object ({function})"
     if any(names.path(arg) in _ACCESSORS for arg in args):
-        return "passes on a function that gets or sets attributes"
+        return "uses a function such as getattr or __setattr__ as a value"
     if function in ("functools.update_wrapper", "functools.wraps"):
         most = 2 if function.endswith("update_wrapper") else 1
         return "copies attributes whose names are computed" if len(args) > most else None
@@ -111,7 +111,7 @@ def _describe_call(
     if function == "jax.config.update" and names.is_in_function:
         return "changes a setting of JAX in a function"
     if args and _runs_unseen_text(call, function, args[0], names):
-        return "may run text as code"
+        return "may run a string as code"
     if function == "setattr" and len(args) > 2 and _mentions_function(args[2], names):
         return None if _is_self(args[0]) else "stores a function in an attribute"
     named = {"getattr": args[1:2], "operator.attrgetter": args, "operator.methodcaller": args[:1]}
@@ -131,7 +131,7 @@ def _describe_special_call(function: ast.Attribute, args: list[ast.expr]) -> str
     on_self = is_super or _is_self(owner) or (bool(args) and _is_self(args[0]))
     if not on_self:
         return f"reads or sets an attribute of another object ({function.attr})"
-    # The name may be computed in a method that passes on each access to its own attributes.
+    # A method that forwards each access to an attribute of its object may compute the name.
     return next(filter(None, (describe_name(text) for text in texts if text)), None)
 
 
@@ -150,14 +150,14 @@ def _mentions_function(value: ast.expr, names: NameResolver) -> bool:
 
 
 def _runs_unseen_text(call: ast.Call, function: str, first: ast.expr, names: NameResolver) -> bool:
-    """Return whether a call may run a text as code that the scan does not see."""
+    """Return whether a call may run a string as code that the scan does not see."""
     if function in ("timeit.timeit", "timeit.repeat", "timeit.Timer"):
         return not (isinstance(first, ast.Constant) or names.is_function(first))
     is_query = isinstance(call.func, ast.Attribute) and call.func.attr in ("eval", "query")
     if not is_query or "pandas" not in names.notebook.paths.values():
         return False
     text = first.value if isinstance(first, ast.Constant) else None
-    # Such a text may use the notebook's names (`@f`) and their attributes.
+    # Such a string may use the notebook's names (`@f`) and their attributes.
     return not isinstance(text, str) or "@" in text or "__" in text
 
 
@@ -166,7 +166,7 @@ def _is_constant(node: ast.expr, value: object) -> bool:
 
 
 def _is_own(owner: ast.expr, names: NameResolver) -> bool:
-    """Return whether an expression is a name of the notebook that refers to no module."""
+    """Return whether an expression is a name that refers to something other than a module."""
     return isinstance(owner, ast.Name) and names.path(owner) is None
 
 

@@ -1,8 +1,8 @@
 """Describe imports, dotted names, and attributes that no assignment needs.
 
 An answer that wants to change or to read what a test uses has to get hold of it first. These rules
-list what answers usually need instead of what is dangerous, so that a new way of getting hold of
-something is noticed as well.
+list what answers usually need instead of what is dangerous, so that they also catch ways
+of getting hold of something that we have not thought of.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ def describe_import(module: str) -> str | None:
 
 
 def describe_value(path: str) -> str | None:
-    """Return what is odd about an object as a value, not as what an attribute is read from.
+    """Return what is odd about using the object with this dotted name as a value, or None.
 
-    The scan loses track of a module that is passed on, as in ``[sys][0].modules``.
+    Code uses a module as a value if it does anything with it except read an attribute. The scan
+    cannot follow such a module, as in ``[sys][0].modules``.
 
     Example:
         >>> describe_value("numpy"), describe_value("sys")
-        (None, 'passes on sys')
+        (None, 'uses the module sys as a value')
     """
     is_module = path in sys.stdlib_module_names and path not in usual_names.PASSED_ON
     is_own = path in (*usual_names.IPYTHON, *usual_names.OWN_MODULES)
-    return f"passes on {path}" if is_module or is_own else None
+    return f"uses the module {path} as a value" if is_module or is_own else None
 
 
 def describe_path(path: str) -> str | None:
@@ -71,14 +72,14 @@ def describe_path(path: str) -> str | None:
 
 
 def describe_name(name: str) -> str | None:
-    """Return what is odd about an attribute with this name of any object."""
+    """Return what is odd about an attribute with this name, or None if nothing is."""
     if name in usual_names.UNUSUAL_ATTRIBUTES | usual_names.IMPORTED_ELSEWHERE:
-        return f"uses an attribute {name}"
+        return f"uses the attribute {name}"
     return describe_attribute(name) or describe_special(name)
 
 
 def describe_special(name: str) -> str | None:
     """Return what is odd about a special name, or None if nothing is or the name is not special."""
     if _SPECIAL.fullmatch(name) and name not in usual_names.SPECIAL_NAMES:
-        return f"names a special attribute ({name})"
+        return f"mentions a special attribute ({name})"
     return None

@@ -1,4 +1,4 @@
-"""List the modules, members, and special names that answers usually use, and those they do not."""
+"""List the modules, members, and names that answers usually use, and some that they do not."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ ALLOWED_MEMBERS = {
     "pytest": _words("approx deprecated_call fail fixture mark param raises skip warns"),
     "traceback": _words("format_exc format_exception print_exc print_exception"),
 }
-"""All members of some modules that answers usually use."""
+"""For some modules, all members that answers usually use."""
 
 UNUSUAL_MEMBERS = _members(
     beartype="claw",
@@ -90,7 +90,7 @@ IMPORTED_ELSEWHERE = _words(
     """builtins ctypes gc importlib inspect linecache marshal multiprocessing os pickle socket
     subprocess sys threading"""
 )
-# Answers may pass on these modules, for example as a number's functions or to print a version.
+# Answers may use these modules as values, for example to choose between `math` and `cmath`.
 PASSED_ON = _words("cmath json math operator random statistics time")
 # Tests call these modules, and no answer passes them on.
 OWN_MODULES = ("jaxbits", "jaxbits.detect", "jaxbits.testing")
@@ -115,7 +115,7 @@ SPECIAL_NAMES = _words(
 """The special attributes that answers usually read."""
 
 NEVER_ASSIGNED = ("__class__", "__module__", "__qualname__", "__wrapped__")
-"""The special attributes among them that answers do not usually set."""
+"""Special attributes that answers read but do not usually set."""
 
 UNUSUAL_ATTRIBUTES = _words(
     """
