@@ -25,6 +25,20 @@ HOST_READS = (
 _LAST_EVENT = "/jaxbits/end_of_count/"
 
 
+def _listeners() -> Any:
+    """Return JAX's own list of listeners, or None in a version that stores them differently.
+
+    `jax.monitoring.clear_event_listeners` replaces the list, even if the same listeners are
+    registered again afterward. JAX 0.7.2 through 0.12 have this list:
+    https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/monitoring.py
+    """
+    try:
+        from jax._src import monitoring
+    except ImportError:
+        return None
+    return getattr(monitoring, "_event_duration_secs_listeners", None)
+
+
 @contextmanager
 def count_compilations(kind: str) -> Iterator[list[int]]:
     """Count JAX's traces or compilations inside the block, including those of inner functions.
@@ -41,8 +55,8 @@ def count_compilations(kind: str) -> Iterator[list[int]]:
         A list with the count as its only element.
 
     Raises:
-        RuntimeError: When the block ends, if the block has removed the listener, so that the count
-            is too low.
+        RuntimeError: When the block ends, if the block has removed the listener, even if it has
+            registered it again, so that the count is too low.
 
     >>> with count_compilations("compile") as count:
     ...     _ = jax.jit(lambda x: x * 3.25)(2.0)
@@ -58,11 +72,12 @@ def count_compilations(kind: str) -> Iterator[list[int]]:
             heard.append(event)
 
     jax.monitoring.register_event_duration_secs_listener(listen)
+    listeners = _listeners()
     try:
         yield count
         last = f"{_LAST_EVENT}{secrets.token_hex(8)}"
         jax.monitoring.record_event_duration_secs(last, 0.0)
-        if last not in heard:
+        if last not in heard or _listeners() is not listeners:
             raise RuntimeError(
                 "the block must not remove JAX's listeners, but the one that counts was removed, "
                 "for example by jax.monitoring.clear_event_listeners"

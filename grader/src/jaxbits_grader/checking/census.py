@@ -5,12 +5,12 @@ results in its own process. It takes the first census before any of the student'
 that, a submission must change neither the project's modules nor the code that runs cells.
 """
 
-import hashlib
 import importlib
 import pkgutil
 import sys
-import types
 
+# A submission can replace functions of `hashlib` and the names in `types`, but not these.
+_FunctionType, _ModuleType = type(lambda: None), type(sys)
 _OWN = ("jaxbits", "jaxbits_grader")
 # These packages contain the functions that tests call. Some are imported only when they are used.
 _IMPORTED = ("jaxbits.detect", "jaxbits._analysis", "jaxbits._jax_compat")
@@ -27,7 +27,7 @@ def take(given: dict[str, str]) -> str:
     parts = _parts() | {
         f"the given {name}": {name: _given_value(notebook.get(private))}
         for private, name in given.items()
-        if name.isupper() or isinstance(notebook.get(private), types.FunctionType | type)
+        if name.isupper() or isinstance(notebook.get(private), _FunctionType | type)
     }
     return repr({name: _fingerprint(members) for name, members in parts.items()})
 
@@ -63,14 +63,14 @@ def _parts() -> dict[str, dict[str, object]]:
     parts = {
         name: vars(module)
         for name, module in list(sys.modules.items())
-        if name.partition(".")[0] in _OWN and isinstance(module, types.ModuleType)
+        if name.partition(".")[0] in _OWN and isinstance(module, _ModuleType)
     }
     for value in list(vars(sys.modules["__main__"]).values()):
         # Tests use private copies of some modules.
-        if isinstance(value, types.ModuleType) and sys.modules.get(value.__name__) is not value:
+        if isinstance(value, _ModuleType) and sys.modules.get(value.__name__) is not value:
             parts[f"the tests' {value.__name__}"] = vars(value)
             for part in list(vars(value).values()):
-                is_copy = isinstance(part, types.ModuleType)
+                is_copy = isinstance(part, _ModuleType)
                 if is_copy and sys.modules.get(part.__name__) is not part:
                     parts[f"the tests' {part.__name__}"] = vars(part)
     return parts | _shell_parts()
@@ -102,7 +102,7 @@ def _fingerprint(names: dict[str, object]) -> str:
         for name, value in list(names.items())
     ]
     text = "\n".join(sorted(f"{name} {identity}" for name, identity in known if identity))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return str(text.__hash__())
 
 
 def _is_constant(name: str, value: object) -> bool:
@@ -112,7 +112,7 @@ def _is_constant(name: str, value: object) -> bool:
 def _identity(value: object) -> str:
     """Return a string that changes if a value or a part of it is replaced, or an empty string."""
     value = getattr(value, "__func__", value)
-    if isinstance(value, types.FunctionType):
+    if isinstance(value, _FunctionType):
         return f"{id(value)} {id(value.__code__)} {value.__defaults__!r} {value.__kwdefaults__!r}"
     owner = value if isinstance(value, type) else type(value)
     is_own = owner.__module__.partition(".")[0] in (*_OWN, "__main__")
@@ -127,6 +127,6 @@ def _identity(value: object) -> str:
 
 def _member(part: object) -> str:
     part = getattr(part, "fget", None) or getattr(part, "__func__", part)
-    if isinstance(part, types.FunctionType):
+    if isinstance(part, _FunctionType):
         return f"{id(part)} {id(part.__code__)}"
     return str(id(part)) if callable(part) or isinstance(part, tuple) else ""

@@ -119,6 +119,9 @@ class _Run:
                 if self.census is None:
                     self._run_first_given_cell(kernel, cell, number)
                     continue
+                # From now on, changes of what given cells define would be hard to recognize.
+                altered = altered_checks(kernel, self.census)
+                self.tampering += [f"{what}, before {cell.grade_id}" for what in altered]
             self.census = self.census or Census(kernel, self.names.saved_given_names)
             self._run_cell(kernel, cell, number)
         answer = (kernel.evaluate(self.names.redefinition_query()) or "").split(", ")
@@ -180,7 +183,10 @@ class _Run:
             self.slow.append(id)
             self.points[id] = CellPoints(id, 0.0, most, "the test took too long")
         elif verdict.error and verdict.error[0] == "ChangedArgument":
-            message = f"the answer must not change the {verdict.error[1]} that it is given"
+            kind = verdict.error[1]
+            message = f"the answer must not change the {kind} that it is given"
+            if kind == "JAX array":  # Nothing else can happen to one.
+                message = f"the answer must not delete the {kind} that it is given, by donating it"
             self.points[id] = CellPoints(id, 0.0, most, message)
         elif verdict.cannot or verdict.skipped or verdict.error:
             if verdict.cannot and id not in self.assignment.together:

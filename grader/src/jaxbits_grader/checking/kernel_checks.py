@@ -79,7 +79,14 @@ class Census:
 
     def extend(self, kernel: Kernel) -> None:
         """Include what a given cell has added, such as the tests' private copies of modules."""
-        self._first = {**(_run_census(kernel, "take", self._given) or {}), **self._first}
+        now = _run_census(kernel, "take", self._given) or {}
+        # A given cell may also add to what an earlier one has defined.
+        kept = {name: value for name, value in self._first.items() if name not in self._given_parts}
+        self._first = {**now, **kept}
+
+    @property
+    def _given_parts(self) -> set[str]:
+        return {f"the given {name}" for name in self._given.values()}
 
     def changes(self, kernel: Kernel) -> list[str]:
         """Return the names of the parts that have changed."""

@@ -32,7 +32,7 @@ class _Server(StudentCodec):
         return {"value": self.encode(self.names[name])}
 
     def call(self, fn: Data, args: list[Data], kwargs: dict[str, Data]) -> dict[str, Any]:
-        """Call a function, and return its result and the arguments that it has changed."""
+        """Call a function, and return its result and which arguments it changed or deleted."""
         function = self.decode(fn)
         values = [self.decode(arg) for arg in args]
         named = {key: self.decode(value) for key, value in kwargs.items()}
@@ -44,7 +44,8 @@ class _Server(StudentCodec):
             for n, (old, new) in enumerate(zip(before, after, strict=True))
             if old != new
         }
-        return {"value": self.encode(result), "changed": changed}
+        deleted = [n for n, value in enumerate(values) if _is_deleted(value)]
+        return {"value": self.encode(result), "changed": changed, "deleted": deleted}
 
     def _snapshot(self, value: Any) -> Data | None:
         try:
@@ -99,6 +100,11 @@ class _Server(StudentCodec):
             "float": float, "int": int,
         }  # fmt: skip
         return {"value": self.encode(functions[name](*map(self.decode, on)))}
+
+
+def _is_deleted(value: Any) -> bool:
+    leaves = jax.tree.leaves(value)
+    return any(isinstance(leaf, jax.Array) and leaf.is_deleted() for leaf in leaves)
 
 
 @contextlib.contextmanager

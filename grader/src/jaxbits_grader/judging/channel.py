@@ -173,6 +173,8 @@ class Channel(Codec):
             # Ignore a change to an object that the test does not use again.
             if references[int(position)] > TEMPORARY:
                 _overwrite(args[int(position)], self.decode(data))
+        if any(references[int(position)] > TEMPORARY for position in reply.get("deleted", ())):
+            raise ChangedArgument("JAX array")
         return self.decode(reply["value"])
 
     def _call_traced(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

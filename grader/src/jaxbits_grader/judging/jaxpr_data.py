@@ -26,6 +26,16 @@ _PRINTS = ("debug_callback", "debug_print")
 _ALIASES = {"pjit": "jit", "closed_call": "jit", "core_call": "jit", "checkpoint": "remat",
             "remat2": "remat"}  # fmt: skip
 
+PLAIN_POLICIES = (
+    "everything_saveable",
+    "nothing_saveable",
+    "dots_saveable",
+    "checkpoint_dots",
+    "dots_with_no_batch_dims_saveable",
+    "checkpoint_dots_with_no_batch_dims",
+)
+"""The policies in `jax.checkpoint_policies` that take no arguments."""
+
 # The judge repeats these with functions of `jax.random`.
 _RANDOM = ("random_seed", "random_wrap", "random_unwrap", "random_split", "random_fold_in",
            "random_bits")  # fmt: skip
@@ -104,6 +114,7 @@ class JaxprEncoder:
             kept = {
                 "reverse": p["reverse"],
                 "length": p["length"],
+                "unroll": p["unroll"],
                 "consts": consts,
                 "carry": carry,
             }
@@ -122,7 +133,8 @@ class JaxprEncoder:
             closed = hasattr(found, "consts")
             return name, {"body": self.encode(found) if closed else self._jaxpr(found)}
         if name == "remat":
-            return name, {"body": self._jaxpr(p["jaxpr"]), "prevent_cse": bool(p["prevent_cse"])}
+            kept = {"prevent_cse": bool(p["prevent_cse"]), "policy": _policy_name(p["policy"])}
+            return name, {"body": self._jaxpr(p["jaxpr"]), **kept}
         if name == "custom_jvp_call":
             body = self.encode(p["call_jaxpr"])
             # A rule may call the function that it belongs to, so leave out the rules inside a rule.
@@ -234,6 +246,20 @@ class JaxprEncoder:
             parts = {key: self._parameter(part) for key, part in vars(value).items()}
             return ["fields", *_name(type(value)), parts]
         raise NotPlain(f"a parameter of a jaxpr must be plain data, got {type(value).__name__}")
+
+
+def _policy_name(policy: Any) -> str | None:
+    """Return the name of one of the policies in `jax.checkpoint_policies`.
+
+    Raises:
+        NotPlain: If the policy is a different function.
+    """
+    if policy is None:
+        return None
+    for name in PLAIN_POLICIES:
+        if policy is getattr(jax.checkpoint_policies, name, None):
+            return name
+    raise NotPlain("a policy of jax.checkpoint must be one of those that take no arguments")
 
 
 def _name(kind: type) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from jax import lax
 from jax.extend.core import primitives
 
 from jaxbits_grader.judging.array_data import Data, NotPlain
+from jaxbits_grader.judging.jaxpr_data import PLAIN_POLICIES
 from jaxbits_grader.judging.plain_data import Codec
 
 _UNSAFE = ("callback", "infeed", "outfeed", "ffi", "custom_call", "debug", "donat", "pallas")
@@ -95,7 +96,11 @@ class JaxprEvaluator:
 
     def _apply_remat(self, p: dict[str, Any], inputs: list[Any]) -> list[Any]:
         body = self.function(p["body"])
-        return list(jax.checkpoint(body, prevent_cse=p["prevent_cse"])(*inputs))
+        name = p["policy"]
+        if name is not None and name not in PLAIN_POLICIES:
+            raise NotPlain(f"the judge does not know the policy {name!r:.40}")
+        policy = name and getattr(jax.checkpoint_policies, name)
+        return list(jax.checkpoint(body, prevent_cse=p["prevent_cse"], policy=policy)(*inputs))
 
     def _apply_scan(self, p: dict[str, Any], inputs: list[Any]) -> list[Any]:
         body, n, m = self.function(p["body"]), p["consts"], p["consts"] + p["carry"]
@@ -105,7 +110,12 @@ class JaxprEvaluator:
             return outputs[: p["carry"]], outputs[p["carry"] :]
 
         carry, ys = lax.scan(
-            step, inputs[n:m], inputs[m:], length=p["length"], reverse=p["reverse"]
+            step,
+            inputs[n:m],
+            inputs[m:],
+            length=p["length"],
+            reverse=p["reverse"],
+            unroll=p["unroll"],
         )
         return [*carry, *ys]
 

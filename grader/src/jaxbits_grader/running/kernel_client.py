@@ -128,13 +128,16 @@ class Kernel:
             RunEnded: If the kernel died or had to be killed.
         """
         seconds = self._seconds_left()
-        request = self.client.execute("", silent=True, user_expressions={"value": expression})
+        # IPython passes on the message of an error as it is, but it shows a value with formatters
+        # that a notebook can register. The message of a KeyError is the `repr` of the key.
+        expressions = {"value": f"{{}}[({expression})]"}
+        request = self.client.execute("", silent=True, user_expressions=expressions)
         result = self._finish(request, seconds)
         if result.interrupted or result.reply is None:
             return None
         answer = result.reply.get("user_expressions", {}).get("value", {})
         try:
-            value = ast.literal_eval(answer["data"]["text/plain"])
+            value = ast.literal_eval(answer["evalue"]) if answer["ename"] == "KeyError" else None
         except (KeyError, TypeError, ValueError, SyntaxError):
             return None
         return value if isinstance(value, str) else None

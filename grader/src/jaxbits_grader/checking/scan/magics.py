@@ -14,11 +14,11 @@ _SHELL_MAGICS = frozenset({"bash", "sh", "sx", "system", "!"})
 # show the text of other cells. IPython rejects a name that is not a magic's.
 _ODD_MAGICS = frozenset(
     """
-    alias alias_magic autoawait autocall automagic code_wrap connect_info debug dhist edit file gui
-    hist history killbgscripts load loadpy logoff logon logstart logstate logstop macro notebook
-    page pastebin pdb perl pfile psource pycat pylab pypy python python2 python3 qtconsole recall
-    rehashx rerun reset reset_selective ruby run save script store subshell tb unalias unload_ext
-    writefile xdel
+    aimport alias alias_magic autoawait autocall automagic code_wrap connect_info debug dhist
+    edit file gui hist history killbgscripts load loadpy logoff logon logstart logstate logstop
+    macro notebook page pastebin pdb perl pfile psource pycat pylab pypy python python2 python3
+    qtconsole recall rehashx rerun reset reset_selective ruby run save script store subshell tb
+    unalias unload_ext writefile xdel
     """.split()  # noqa: SIM905
 )
 _USUAL_EXTENSIONS = ("autoreload", "jaxbits", "tensorboard", "line_profiler", "memory_profiler")

@@ -93,6 +93,9 @@ def describe_file_access(path: str | None, call: ast.Call) -> str | None:
     """
     if path not in _FILE_FUNCTIONS or not call.args:
         return None
+    last = call.args[0]
+    if isinstance(last, ast.Constant) and str(last.value).endswith(".py"):
+        return "opens a Python file"
     texts = (part.value for part in ast.walk(call.args[0]) if isinstance(part, ast.Constant))
     outside = re.compile(r"[/~]|[A-Za-z]:[\\/]|.*\.\.", re.DOTALL)
     if any(isinstance(text, str) and outside.match(text) for text in texts):

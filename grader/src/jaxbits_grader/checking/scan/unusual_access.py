@@ -10,7 +10,7 @@ from jaxbits_grader.checking.scan.name_resolution import NameResolver
 from jaxbits_grader.checking.scan.suspicious_patterns import describe_attribute
 from jaxbits_grader.checking.scan.unusual_paths import describe_name, describe_special
 
-_ACCESSORS = {"builtins.getattr", "builtins.setattr", "builtins.delattr"}
+_ACCESSORS = {f"builtins.{name}" for name in ("getattr", "setattr", "delattr", "vars", "globals")}
 _ACCESS_METHODS = ("__getattribute__", "__setattr__", "__delattr__", "__getattr__")
 _NAMES_CLASSES = ("collections.namedtuple", "dataclasses.make_dataclass", "enum.", "typing.")
 _UNUSUAL_MODULE_NAMES = {"__builtins__", "__loader__", "__spec__"}
@@ -23,8 +23,9 @@ def describe_access(node: ast.AST, names: NameResolver) -> str | None:
         node: A syntax node.
         names: What the names at this point refer to.
     """
-    if any(_is_accessor(child) for child in ast.iter_child_nodes(node) if not _calls(node, child)):
-        return "uses a function such as getattr or __setattr__ as a value"
+    for child in ast.iter_child_nodes(node):
+        if not _calls(node, child) and (_is_accessor(child) or names.path(child) in _ACCESSORS):
+            return "uses a function such as getattr or __setattr__ as a value"
     match node:
         case ast.Constant(value=str(text)):
             if text in usual_names.NEVER_ASSIGNED[:3]:
@@ -73,7 +74,7 @@ def _describe_attribute(node: ast.Attribute, names: NameResolver) -> str | None:
         if name in usual_names.NEVER_ASSIGNED or (is_special and names.is_in_function):
             return f"sets a special attribute ({name})"
         if (names.path(owner) or "") == "jax.config" and names.is_in_function:
-            return "changes a setting of JAX in a function"
+            return f"changes a setting in a function (jax.config.{name})"
     if _is_accessor(node):
         return None  # Such a call is judged as a whole.
     return describe_name(name)
@@ -81,6 +82,8 @@ def _describe_attribute(node: ast.Attribute, names: NameResolver) -> str | None:
 
 def _describe_keywords(path: str, keywords: list[ast.keyword]) -> str | None:
     for keyword in keywords:
+        if keyword.arg == "eval_str":
+            return "runs annotations as code (eval_str)"
         if keyword.arg == "stack_info":
             return "looks for its caller (stack_info)"
         if keyword.arg == "allow_pickle" and not _is_constant(keyword.value, False):
@@ -99,8 +102,6 @@ def _describe_call(
     lists_names = function == "vars" or (function == "dir" and not args)
     if lists_names and not (args and _is_own(args[0], names)):
         return f"goes through the attributes of an object ({function})"
-    if any(names.path(arg) in _ACCESSORS for arg in args):
-        return "uses a function such as getattr or __setattr__ as a value"
     if function in ("functools.update_wrapper", "functools.wraps"):
         most = 2 if function.endswith("update_wrapper") else 1
         return "copies attributes whose names are computed" if len(args) > most else None
@@ -108,8 +109,8 @@ def _describe_call(
         return _describe_special_call(call.func, args)
     if function == "numpy.load" and len(args) > 2:
         return "reads pickled objects (allow_pickle)"
-    if function == "jax.config.update" and names.is_in_function:
-        return "changes a setting of JAX in a function"
+    if function in usual_names.SETTINGS and names.is_in_function:
+        return f"changes a setting in a function ({function})"
     if args and _runs_unseen_text(call, function, args[0], names):
         return "may run a string as code"
     if function == "setattr" and len(args) > 2 and _mentions_function(args[2], names):

@@ -40,7 +40,7 @@ ALLOWED_MEMBERS = {
     "sys.stdout": _words("encoding flush isatty write"),
     "sys.stderr": _words("encoding flush isatty write"),
     "asyncio": _words(
-        """as_completed gather run sleep timeout to_thread wait wait_for CancelledError Event Lock
+        """as_completed gather run sleep timeout wait wait_for CancelledError Event Lock
         Queue Semaphore TimeoutError"""
     ),
     "gc": _words("collect disable enable isenabled"),
@@ -114,16 +114,32 @@ SPECIAL_NAMES = _words(
 )
 """The special attributes that answers usually read."""
 
+SETTINGS = (
+    "calendar.setfirstweekday",
+    "csv.field_size_limit",
+    "csv.register_dialect",
+    "decimal.getcontext",
+    "decimal.setcontext",
+    "jax.config.update",
+    "locale.setlocale",
+    "numpy.set_printoptions",
+    "numpy.seterr",
+    "sys.setrecursionlimit",
+)
+"""Functions that change settings of the process, which no answer does when it is called."""
+
 NEVER_ASSIGNED = ("__class__", "__module__", "__qualname__", "__wrapped__")
 """Special attributes that answers read but do not usually set."""
 
 UNUSUAL_ATTRIBUTES = _words(
     """
-    _analysis _core _current_frames _equality _getframe _jax_compat _src addaudithook ag_code
-    ag_frame call_at call_later call_soon call_soon_threadsafe control_handlers cr_await cr_code
-    def_abstract_eval def_impl exec_module f_builtins f_code get_coro get_field get_loop
-    get_stack gi_code gi_yieldfrom load_module meta_path path_hooks pub_socket pub_thread
-    setprofile settrace shell_handlers user_global_ns user_module user_ns
+    _analysis _core _current_frames _equality _getframe _jax_compat _src addFilter addHandler
+    addaudithook ag_code ag_frame call_at call_later call_soon call_soon_threadsafe
+    control_handlers cr_await cr_code def_abstract_eval def_impl display_formatter ev ex
+    exec_module f_builtins f_code get_coro get_field get_loop get_stack gi_code gi_yieldfrom
+    interpreters load_module meta_path monitoring path_hooks pub_socket pub_thread run_cell
+    run_cell_magic run_code run_line_magic setprofile settrace shell_handlers type_printers
+    user_global_ns user_module user_ns
     """
 )
 """Attributes that lead to other code, to the loop that runs cells, or into JAX's primitives."""
