@@ -32,8 +32,15 @@ def take(given: dict[str, str]) -> str:
     return repr({name: _fingerprint(members) for name, members in parts.items()})
 
 
-def _given_value(value: object) -> object:
-    return repr(value) if isinstance(value, list | dict | tuple) else value
+def _given_value(value: object, depth: int = 0) -> object:
+    """Return what stays the same as long as nobody changes a given constant."""
+    if isinstance(value, dict | list | tuple) and depth < 3:
+        items = [*value.items()] if isinstance(value, dict) else [*enumerate(value)]
+        return repr([(repr(key), _given_value(item, depth + 1)) for key, item in items])
+    if isinstance(value, _FunctionType | type):
+        return value if depth == 0 else _identity(value)
+    is_plain = isinstance(value, int | float | str | bytes | type(None))
+    return repr(value) if is_plain else str(id(value))
 
 
 def prepare(given: dict[str, str]) -> str:

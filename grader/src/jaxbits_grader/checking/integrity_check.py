@@ -31,7 +31,7 @@ _CHECKED |= {
     "importlib",
     "json",
 }
-_CHECKED |= {"jupyter_client", "pkgutil", "queue", "re", "threading", "tornado", "types", "zmq"}
+_CHECKED |= {"jupyter_client", "pkgutil", "queue", "re", "threading", "tornado", "types"}
 _CLASSES = (("jax", "Array"), ("jax._src.array", "ArrayImpl"), ("jax.core", "Tracer"))
 _ALIASES = {"np": "numpy", "numpy": "numpy", "jnp": "jax.numpy", "jax": "jax", "lax": "jax.lax"}
 _ALIASES |= {"testing": "jaxbits.testing", "detect": "jaxbits.detect"}
