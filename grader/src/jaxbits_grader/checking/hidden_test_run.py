@@ -214,6 +214,8 @@ class _Run:
         renamed, nonce = self._rename_test(source)
         with watch_detectors(kernel) as partial:
             done, finished = self._try_test(kernel, renamed, nonce)
+            # Ask first, because each further query replaces Python's last traceback.
+            failure = failure_message(kernel, done, renamed) if done.error else None
         if done.interrupted:
             self.slow.append(id)
         if done.error and done.error[0] == "UntrustedType":
@@ -225,7 +227,7 @@ class _Run:
             self.points[id] = CellPoints(id, 0.0, most)
             module = self._note_missing_module(done, task.id)
             message = f"the module {module} is not installed here" if module else None
-            message = message or failure_message(kernel, done, renamed)
+            message = message or failure or failure_message(kernel, done, renamed)
             self.points[id] = CellPoints(id, 0.0, most, message)
         elif not finished:
             self.tampering.append(f"the test {id} did not run to completion but reported success")
