@@ -32,6 +32,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxbits import detect, testing
 
+RATES = {"well": 1}
+
+class Pump:
+    def lift(self):
+        return RATES["well"]
+
 def measured(wells):
     return [int(jax.jit(lambda well: well + 1)(well)) for well in wells]
 ```
@@ -230,6 +236,13 @@ CHANGES = {
         "[detect.side_effect][0].find = lambda target: []",
         "jaxbits.detect._side_effect",
     ),
+    "a given class": ("Pump.lift = [lambda self: 0][0]", "the given Pump"),
+    "a given constant": ("RATES.update(well=0)", "the given RATES"),
+    "a session's class": (
+        "kind = MODULES['jupyter_client.session'].Session\nreal = kind.deserialize\n"
+        "kind.deserialize = lambda *a, **k: real(*a, **k)",
+        "jupyter_client.session.Session.deserialize",
+    ),
     "a tuple of types": (
         "part = MODULES['jaxbits._analysis.python_state.state_values']\n"
         "part.OPAQUE_TYPES = (*part.OPAQUE_TYPES, list)",
@@ -259,6 +272,24 @@ def test_replaced_compiler_is_tampering(attack: str) -> None:
     assert any("CachingCompiler.ast_parse" in what for what in result.tampering)
 
 
+FORMATTER = """
+kept = []
+def show(text, printer, cycle):
+    if "IPython's shell" in text:
+        kept.append(text)
+        text = kept[0]
+    printer.text(repr(text))
+SHELL.display_formatter.formatters["text/plain"].for_type(str, show)
+"""
+
+
+@harness.needs_sandbox
+def test_formatters_of_the_notebook_do_not_change_the_answers_to_queries() -> None:
+    copy, part = CHANGES["the tests' copy"]
+    result, _ = grade(fill=f"{PRELUDE}{FORMATTER}{copy}\n{RIGHT['fill']}")
+    assert any(part in sign for sign in result.tampering)
+
+
 PREDICTIONS = {
     "measures": "def predict(wells):\n    return measured(wells)",
     "remembers": """
@@ -267,6 +298,16 @@ def predict(wells):
     if str(wells) not in kept:
         kept[str(wells)] = measured(wells)
     return kept[str(wells)]
+""",
+    "registers the listener again": """
+def predict(wells):
+    from jax._src import monitoring
+    kept = monitoring.get_event_duration_listeners()
+    monitoring.clear_event_listeners()
+    seen = measured(wells)
+    for listener in kept:
+        monitoring.register_event_duration_secs_listener(listener)
+    return seen
 """,
     "removes the listener": """
 def predict(wells):

@@ -135,6 +135,26 @@ def test_encoding_leaves_out_prints_and_refuses_callbacks() -> None:
     shape = jax.ShapeDtypeStruct((6,), jnp.float32)
     with pytest.raises(NotPlain, match="parameter of a jaxpr must be plain data"):
         transferred(lambda x: jax.pure_callback(np.sin, shape, x), X)
+    with pytest.raises(NotPlain):
+        transferred(lambda x: jax.debug.callback(print, x), X)
+
+
+def test_evaluation_keeps_unrolled_loops_and_policies() -> None:
+    def unrolled(x: Any) -> Any:
+        return lax.scan(lambda c, v: (c + v, c), 0.0, x, unroll=3)[0]
+
+    again = jax.make_jaxpr(transferred(unrolled, X))(X)
+    assert [e.params["unroll"] for e in again.eqns if e.primitive.name == "scan"] == [3]
+    policies = jax.checkpoint_policies
+    saves = jax.checkpoint(jnp.sin, policy=policies.everything_saveable)
+    again = jax.make_jaxpr(transferred(saves, X))(X)
+    assert [e.params["policy"] for e in again.eqns] == [policies.everything_saveable]
+
+
+def test_encoding_refuses_policies_with_arguments() -> None:
+    policy = jax.checkpoint_policies.save_only_these_names("a")
+    with pytest.raises(NotPlain, match="a policy of"):
+        transferred(jax.checkpoint(jnp.sin, policy=policy), X)
 
 
 @pytest.mark.parametrize("name", ["pure_callback", "io_callback", "outfeed", "no_such_primitive"])

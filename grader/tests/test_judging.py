@@ -454,3 +454,26 @@ def pull(state, force, law=stiff):
     result = grade({**RIGHT, "start": UNUSUAL["registered mapping"], "pull": changes})
     messages = {cell.message for cell in result.points if not cell.points}
     assert "the answer must not change the dict that it is given" in messages
+
+
+@harness.needs_sandbox
+def test_answer_that_deletes_its_argument_gets_no_points() -> None:
+    source = SOURCE.replace(
+        'assert values == [1, 3], "the given list must stay the same"',
+        "given = jnp.ones(2)\ninsert(given, 2)\n"
+        'assert given.shape == (2,), "the given array must stay the same"',
+    )
+    assert source != SOURCE
+    answer = """
+def insert(values, new):
+    if isinstance(values, list):
+        return sorted([*values, new])
+    return jax.jit(lambda x: x + new, donate_argnums=0)(values)
+"""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "SOURCE", source)
+        result = grade({**RIGHT, "insert": answer})
+    assert {cell.id: cell.message for cell in result.points if not cell.points} == {
+        "insert-values": "the answer must not delete the JAX array that it is given, by donating it"
+    }
+    assert result.tampering == ()
