@@ -395,6 +395,19 @@ def test_scan_notebook_finds_nothing_in_honest_code(source: str) -> None:
     assert scan_cells(source) == ScanFindings((), ())
 
 
+def test_scan_notebook_reports_new_meanings_of_given_imports() -> None:
+    given = new_code_cell("from flax import nnx\nfrom jax import lax\nimport functools")
+    released = new_notebook(cells=[*RELEASED.cells, given])
+    same = new_code_cell("import jax\nlax = jax.lax\ndef f(nnx):\n    lax = 3\n    return lax")
+    assert scan(new_notebook(cells=[*released.cells, same]), released) == ScanFindings((), ())
+    other = new_code_cell("nnx = make()\ndef lax():\n    pass")
+    found = scan(new_notebook(cells=[*released.cells, other]), released)
+    assert [line.partition(": ")[2] for line in found.odd] == [
+        "makes nnx something other than flax.nnx",
+        "makes lax something other than jax.lax",
+    ]
+
+
 def test_scan_notebook_skips_released_cells() -> None:
     odd = new_code_cell("import threading\nnp.allclose = max")
     released = new_notebook(cells=[*RELEASED.cells, odd])

@@ -52,6 +52,8 @@ class NameResolver:
         # Cache these results, because functions can be long and the notebook can call them often.
         self.constant_kinds: dict[Function, Kind | None] = {}
         self._changed_parameters: dict[Function, set[str]] = {}
+        # The names that given cells import, with what they import.
+        self.given: dict[str, str] = {}
         # The modules from which the notebook has imported `*`.
         self.star_imports: list[str] = []
 
