@@ -229,6 +229,68 @@ def recalibrate(state, factor):
     return {**state, "factor": factor}
 
 
+# %% scale · wrong: counts in 8 bits
+def install(factor):
+    zero = jnp.float32(0.0)
+    factor = jnp.asarray(factor, jnp.float32)
+    return {"factor": factor, "last": zero, "loss": zero, "count": jnp.int8(0)}
+
+
+def weigh(state, units):
+    kilos = state["factor"] * units
+    drop = jnp.where(state["count"] > 0, state["last"] - kilos, 0.0)
+    loss = jnp.maximum(state["loss"], drop)
+    new = {**state, "last": kilos, "loss": loss, "count": state["count"] + 1}
+    return new, {"kilos": kilos, "loss": loss, "count": new["count"]}
+
+
+def recalibrate(state, factor):
+    return {**state, "factor": jnp.asarray(factor, jnp.float32)}
+
+
+# %% scale · wrong: keeps a list of all readings with a callback
+weighings = []
+
+
+def install(factor):
+    zero = jnp.float32(0.0)
+    factor = jnp.asarray(factor, jnp.float32)
+    return {"factor": factor, "last": zero, "loss": zero, "count": jnp.int32(0)}
+
+
+def weigh(state, units):
+    jax.debug.callback(lambda units: weighings.append(units), units)
+    kilos = state["factor"] * units
+    drop = jnp.where(state["count"] > 0, state["last"] - kilos, 0.0)
+    loss = jnp.maximum(state["loss"], drop)
+    new = {**state, "last": kilos, "loss": loss, "count": state["count"] + 1}
+    return new, {"kilos": kilos, "loss": loss, "count": new["count"]}
+
+
+def recalibrate(state, factor):
+    return {**state, "factor": jnp.asarray(factor, jnp.float32)}
+
+
+# %% scale · wrong: changes a setting of JAX
+def install(factor):
+    zero = jnp.float32(0.0)
+    factor = jnp.asarray(factor, jnp.float32)
+    return {"factor": factor, "last": zero, "loss": zero, "count": jnp.int32(0)}
+
+
+def weigh(state, units):
+    jax.config.update("jax_debug_nans", True)
+    kilos = state["factor"] * units
+    drop = jnp.where(state["count"] > 0, state["last"] - kilos, 0.0)
+    loss = jnp.maximum(state["loss"], drop)
+    new = {**state, "last": kilos, "loss": loss, "count": state["count"] + 1}
+    return new, {"kilos": kilos, "loss": loss, "count": new["count"]}
+
+
+def recalibrate(state, factor):
+    return {**state, "factor": jnp.asarray(factor, jnp.float32)}
+
+
 # %% scale · wrong: stores the units, so a recalibration changes the last weight
 def install(factor):
     return jnp.asarray(factor, jnp.float32), jnp.float32(-jnp.inf), jnp.float32(0), jnp.int32(0)
