@@ -151,6 +151,36 @@ def test_evaluation_keeps_unrolled_loops_and_policies() -> None:
     assert [e.params["policy"] for e in again.eqns] == [policies.everything_saveable]
 
 
+@jax.custom_vjp
+def numpy_slope(x: Any) -> Any:
+    return x * 2
+
+
+numpy_slope.defvjp(lambda x: (x * 2, None), lambda kept, g: (np.full(6, 5.0, np.float32),))
+
+
+@jax.custom_jvp
+def symbolic(x: Any) -> Any:
+    return x * 2
+
+
+symbolic.defjvp(lambda primals, tangents: (primals[0], tangents[0]), symbolic_zeros=True)
+
+
+def test_evaluation_keeps_slopes_that_are_numpy_arrays() -> None:
+    slope = jax.grad(lambda x: transferred(numpy_slope, X)(x)[0].sum())(X)
+    np.testing.assert_array_equal(slope, np.full(6, 5.0))
+
+
+def test_encoding_refuses_symbolic_zeros_and_strings_of_own_classes() -> None:
+    class Text(str):
+        pass
+
+    for fn in (symbolic, lambda x: (jax.debug.print(Text("{}"), x), x)[1]):
+        with pytest.raises(NotPlain):
+            transferred(fn, X)
+
+
 def test_encoding_refuses_policies_with_arguments() -> None:
     policy = jax.checkpoint_policies.save_only_these_names("a")
     with pytest.raises(NotPlain, match="a policy of"):

@@ -239,6 +239,15 @@ ODD = {
     "a precision in a function": "import decimal\ndef g(x):\n    decimal.getcontext().prec += 1",
     "evaluated annotations": "import inspect\ninspect.signature(f, eval_str=True)",
     "a thread": "import asyncio\nasyncio.to_thread(f)",
+    "a program compiled ahead of time": "jax.jit(f).lower(1.0).compile()",
+    "code in a text": "run('import sys\\nparts = sys.modules')",
+    "code as a set-up": "import timeit\ntimeit.timeit('pass', setup=text)",
+    "code for NumPy": "np.testing.runstring(text, {})",
+    "a divided name": "def g():\n    pass\ngetattr(g, '__glo' + 'bals__')",
+    "a task": "import asyncio\nasyncio.gather(f())",
+    "an interceptor": "import flax.linen as nn\nnn.intercept_methods(f)",
+    "an entered context": "f.__enter__()",
+    "a text of its own": "class A(str):\n    def format(self, *a):\n        return ''",
     "the loader": "import math\nmath.__loader__.load_module('sys')",
     "a builtin's module": "module = print.__self__",
     "a private name of a module": "import collections\ncollections._sys",
@@ -346,7 +355,7 @@ HONEST = {
         "        super().__setattr__('y', x)"
     ),
     "indices": "x = np.zeros(3)\nx[0] = 1\nx.flags.writeable = False\nvars(x)\nd = dict(a=1)\nd['all'] = 2",  # noqa: E501
-    "lower and compile": "jax.jit(f).lower(1.0).compile()\nimport re\nre.compile('x')",
+    "lower and compile": "name.lower()\nimport re\nre.compile('x')",
     "eval of a model": "model.eval()\ndf.eval('a')\njax.eval_shape(f, 1)",
     "signals": "signal = jnp.sin(t)\nsignal.sum()\nfrom scipy import signal\nsignal.stft(x)",
     "a loop variable": "for _i in range(3):\n    print(_i)\n[_i for _i in range(3)]",
@@ -406,6 +415,16 @@ def test_scan_notebook_reports_new_meanings_of_given_imports() -> None:
         "makes nnx something other than flax.nnx",
         "makes lax something other than jax.lax",
     ]
+
+
+def test_scan_notebook_reports_changes_of_given_data() -> None:
+    given = new_code_cell("RATES = {'a': 1}\ncount = [0]")
+    released = new_notebook(cells=[*RELEASED.cells, given])
+    own = new_code_cell("mine = dict(RATES)\nmine.update(a=2)\nRATES['a']\nRATES.items()")
+    assert scan(new_notebook(cells=[*released.cells, own]), released) == ScanFindings((), ())
+    change = new_code_cell("def f():\n    RATES.update(a=2)\n    count.append(1)")
+    found = scan(new_notebook(cells=[*released.cells, change]), released)
+    assert [line.partition(": ")[2] for line in found.odd] == ["changes the given RATES"]
 
 
 def test_scan_notebook_skips_released_cells() -> None:

@@ -136,3 +136,23 @@ def test_fold_in_of_a_key_that_each_iteration_splits():
         return lax.scan(body, key, jnp.arange(4))[1]
 
     assert detect.key_reuse(fn, KEY) == []
+
+
+def test_copies_of_a_key_are_this_key() -> None:
+    def from_copies(key):
+        keys = jnp.broadcast_to(key, (4,))
+        return jax.random.normal(keys[1]) + jax.random.normal(jax.random.split(key)[0])
+
+    def from_barrier(key):
+        same = jax.lax.optimization_barrier(key)
+        return jax.random.normal(same) + jax.random.normal(jax.random.split(key)[0])
+
+    def by_number(key):
+        keys = jnp.broadcast_to(key, (4,))
+        return jax.vmap(lambda k, n: jax.random.normal(jax.random.fold_in(k, n)))(
+            keys, jnp.arange(4)
+        )
+
+    assert len(detect.key_reuse(from_copies, jax.random.key(0))) == 1
+    assert len(detect.key_reuse(from_barrier, jax.random.key(0))) == 1
+    assert detect.key_reuse(by_number, jax.random.key(0)) == []

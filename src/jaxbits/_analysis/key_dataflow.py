@@ -49,6 +49,9 @@ from jaxbits._analysis.known_integers import (
 _USES = {"random_bits", "random_split", "random_gamma"}
 _ALIASES = {"random_wrap", "random_unwrap", "copy", "copy_p", "device_put", "convert_element_type"}
 _ALIASES |= {"pvary", "pcast"}  # These only change the type of an array inside `jax.shard_map`.
+# These only move the elements of an array.
+_MOVES = {"broadcast_in_dim", "dynamic_slice", "expand_dims", "gather", "reshape", "rev", "slice"}
+_MOVES |= {"squeeze", "tile", "transpose"}
 
 
 def has_key_uses(program: ClosedJaxpr) -> bool:
@@ -56,9 +59,13 @@ def has_key_uses(program: ClosedJaxpr) -> bool:
     return any(e.primitive.name in _USES for e in jaxpr_utils.all_equations(program))
 
 
+def _is_key(aval: Any) -> bool:
+    dtype = getattr(aval, "dtype", None)
+    return dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
+
+
 def _constant_value(value: Any) -> Value:
-    dtype = getattr(value, "dtype", None)
-    if dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key):
+    if _is_key(value):
         data = np.asarray(jax.random.key_data(value))
         return Value(("key", data.tobytes()), False)
     data = np.asarray(value)
@@ -92,6 +99,8 @@ class KeyFlow:
         self._axis_sizes: dict[Any, int] = {}
         self._varying = {_constant_value(value).number for value in varying}
         self._numbers: dict[Hashable, int] = {}
+        # For each array in which all keys are the same, the value of this key.
+        self._copies: dict[Hashable, Value] = {}
         self._counter = itertools.count()
         # JAX stores the frames of an equation only up to the enclosing call or loop.
         self._frames: tuple[Frame, ...] = ()
@@ -196,6 +205,8 @@ class KeyFlow:
             dtypes = [str(getattr(v.aval, "dtype", "")) for v in equation.invars + equation.outvars]
             if name.startswith("random_") or dtypes[0] == dtypes[1]:
                 return [replace(values[0], is_raw=name == "random_wrap" or values[0].is_raw)]
+        if (same := self._same_key(equation, values, number)) is not None:
+            return [same]
         if name == "optimization_barrier":
             return values  # It returns all its operands as they are.
         from_input = any(v.from_input for v in values)
@@ -223,6 +234,23 @@ class KeyFlow:
         self.computations.record(equation, values, results, self._frames, transformations)
         return results
 
+    def _same_key(self, equation: Any, values: list[Value], number: Hashable) -> Value | None:
+        """Return the value of a key that an equation copies into an array, or takes out of one.
+
+        All keys in an array that `jnp.broadcast_to` makes from one key are this key.
+        """
+        if equation.primitive.name not in _MOVES or not values:
+            return None
+        source = self._copies.get(values[0].number)
+        if source is None and equation.invars[0].aval.shape == ():
+            source = values[0]
+        if source is None or not _is_key(equation.outvars[0].aval):
+            return None
+        if equation.outvars[0].aval.shape == ():
+            return source
+        self._copies[number] = source
+        return replace(source, number=number, children=None)
+
     def _record_use(
         self, equation: Any, key: Value, call: LibraryCall | None, result: Hashable
     ) -> int:
@@ -236,6 +264,7 @@ class KeyFlow:
             users, path = frames_of(equation)
             frames, vmaps = (*users, *self._frames), count_user_vmaps(equation)
             is_in_library = self._is_library_code(users, path)
+        key = self._copies.get(key.number, key)
         use = KeyUse(
             key=key.number,
             how="a split" if is_split and not (call and call.is_draw) else "a draw",

@@ -82,7 +82,11 @@ class PrivateNames:
     @property
     def saved_given_names(self) -> dict[str, str]:
         """The given names, keyed by the private names that `save_given_names` binds."""
-        return {self.prefix + name: name for name in sorted(self.given)}
+        return {self._original(name): name for name in sorted(self.given)}
+
+    def _original(self, name: str) -> str:
+        """Return the private name of the object that a given name refers to."""
+        return f"{self.prefix}{'original_' * name.isupper()}{name}"
 
     def save_given_names(self, source: str) -> str:
         """Return code that saves, under private names, the values that a given cell defines.
@@ -93,9 +97,22 @@ class PrivateNames:
         for name in sorted(bound_names(source) & self.given):
             if name == _COPIED and "jaxbits" in source:
                 lines.append(_COPY_MODULE.format(p=self.prefix))
+            elif name.isupper():
+                lines += self._copy_constant(name)
             else:
                 lines.append(self._save(name))
         return "\n".join(lines)
+
+    def _copy_constant(self, name: str) -> list[str]:
+        """Return lines that save a given constant, and a copy of it that no answer can change.
+
+        The tests use the copy, and the given functions use the constant itself.
+        """
+        python, original = f"{self.prefix}builtins", self._original(name)
+        kinds = ", ".join(f"{python}.{kind}" for kind in ("dict", "list", "set"))
+        is_mutable = f"{python}.type({name}) in ({kinds})"
+        copy = f"{python}.type({name})({name}) if {is_mutable} else {name}"
+        return [f"if {name!r} in globals(): {original} = {name}; {self.prefix}{name} = {copy}"]
 
     def _save(self, name: str) -> str:
         return f"if {name!r} in globals(): {self.prefix}{name} = {name}"

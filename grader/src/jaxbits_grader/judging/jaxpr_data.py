@@ -95,6 +95,8 @@ class JaxprEncoder:
         equations = []
         for equation in jaxpr.eqns:
             if equation.primitive.name in _PRINTS and not equation.outvars:
+                if type(equation.params.get("fmt", "")) is not str:
+                    raise NotPlain("a string to print must not be of a class of its own")
                 continue
             name, parameters = self._equation(equation)
             ins = [read(atom) for atom in equation.invars]
@@ -161,8 +163,8 @@ class JaxprEncoder:
         """Return the rule of `jax.custom_jvp` as a jaxpr, assuming that no tangent is zero."""
         avals = [v.aval for v in p["call_jaxpr"].jaxpr.invars]
         rule = p["jvp_jaxpr_fun"]
-        if p.get("num_consts"):
-            raise NotPlain("a custom derivative must not capture a value")
+        if p.get("num_consts") or p.get("symbolic_zeros"):
+            raise NotPlain("a custom derivative must not capture a value or use symbolic zeros")
         jaxpr, consts, are_zero = rule.call_wrapped(*[False] * len(avals))
         self._in_rule = True
         try:
@@ -192,7 +194,10 @@ class JaxprEncoder:
         def backward(*values: Any) -> list[Any]:
             slopes = _call(p["bwd"], *values)
             return [
-                slope if isinstance(slope, jax.Array) else jnp.zeros(aval.shape, aval.dtype)
+                jnp.asarray(slope, aval.dtype)
+                if isinstance(slope, jax.Array | np.ndarray | np.generic | int | float)
+                and jax.dtypes.result_type(slope) != jax.dtypes.float0
+                else jnp.zeros(aval.shape, aval.dtype)
                 for slope, aval in zip(slopes, inputs, strict=True)
             ]
 

@@ -1,4 +1,4 @@
-"""Read and restore what caches, context variables, loggers, and hash objects hold."""
+"""Read and restore what caches, context variables, loggers, buffers, and hash objects hold."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextvars
 import functools
 import gc
 import hashlib
+import io
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,8 @@ LruCache = type(functools.lru_cache(lambda: None))
 _LOGGER_SETTINGS = ("level", "disabled", "propagate")
 # OpenSSL and Python each bring types of their own for the same algorithms.
 _HASH_TYPES = {type(hashlib.new(name)) for name in hashlib.algorithms_guaranteed}
-HOLDER_TYPES = (LruCache, contextvars.ContextVar, logging.Logger, *_HASH_TYPES)
+_BUFFERS = (io.StringIO, io.BytesIO)
+HOLDER_TYPES = (LruCache, contextvars.ContextVar, logging.Logger, *_BUFFERS, *_HASH_TYPES)
 """The types that `held_values` reads."""
 
 
@@ -39,7 +41,7 @@ def cached_results(function: Callable[..., Any]) -> list[Any]:
 
 
 def held_values(value: Any) -> Any:
-    """Return what a cache, context variable, logger, or hash object holds, or None for other types.
+    """Return what one of these objects holds, or None for objects of other types.
 
     A logger holds its settings. What else it stores is a cache.
     """
@@ -49,6 +51,8 @@ def held_values(value: Any) -> Any:
         return (value.get(None),)
     if isinstance(value, logging.Logger):
         return {name: getattr(value, name) for name in _LOGGER_SETTINGS}
+    if isinstance(value, _BUFFERS):
+        return None if value.closed else {"text": value.getvalue(), "position": value.tell()}
     if type(value) in _HASH_TYPES:
         # The digests of SHAKE have no length of their own.
         return value.hexdigest() if value.digest_size else value.hexdigest(32)
@@ -56,7 +60,7 @@ def held_values(value: Any) -> Any:
 
 
 def restore_held_values(value: Any, before: Any) -> None:
-    """Restore a context variable or logger, or clear a cache, whose entries cannot be removed.
+    """Restore such an object, or clear a cache, whose entries cannot be removed one by one.
 
     A hash object stays as it is, because it has no method that sets its state.
 
@@ -71,3 +75,8 @@ def restore_held_values(value: Any, before: Any) -> None:
     elif isinstance(value, logging.Logger):
         value.setLevel(before["level"])
         value.disabled, value.propagate = before["disabled"], before["propagate"]
+    elif isinstance(value, _BUFFERS) and before is not None and not value.closed:
+        value.seek(0)
+        value.truncate()
+        value.write(before["text"])
+        value.seek(before["position"])

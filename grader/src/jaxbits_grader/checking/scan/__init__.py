@@ -50,7 +50,7 @@ def scan_notebook(notebook: ParsedNotebook, released: ParsedNotebook) -> ScanFin
             continue
         found = scan_cell(cell.source, names)
         if cell.source.strip() in given:
-            names.given |= {name: path for name, path in names.notebook.paths.items() if path}
+            names.given |= names.notebook.paths
         else:
             name = f"cell {cell.grade_id if cell.grade_id in released.marked else number}"
             tampering += found.messages("tampering", name)

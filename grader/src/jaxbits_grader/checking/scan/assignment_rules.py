@@ -37,10 +37,10 @@ def record_assignment(
         judge_method(name, value, where, names, found)
         return
     judge_name(name, value, path, where, names, found)
-    is_given = name in names.given and name not in protected_names.NAMES
-    if is_given and path != names.given[name]:
+    given = names.given.get(name)
+    if given and path != given and name not in protected_names.NAMES:
         # Given functions, which some tests call in the student's process, use this name, too.
-        found.add("odd", where, f"makes {name} something other than {names.given[name]}")
+        found.add("odd", where, f"makes {name} something other than {given}")
     function = names.function(value)
     scope.paths[name] = path
     if function is None:

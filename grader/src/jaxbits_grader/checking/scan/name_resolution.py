@@ -52,8 +52,10 @@ class NameResolver:
         # Cache these results, because functions can be long and the notebook can call them often.
         self.constant_kinds: dict[Function, Kind | None] = {}
         self._changed_parameters: dict[Function, set[str]] = {}
-        # The names that given cells import, with what they import.
-        self.given: dict[str, str] = {}
+        # The names that given cells bind, with the dotted names of what they import.
+        self.given: dict[str, str | None] = {}
+        # Variables of loops over literals, whose values the scan sees.
+        self.literal_names: set[str] = set()
         # The modules from which the notebook has imported `*`.
         self.star_imports: list[str] = []
 
@@ -84,6 +86,10 @@ class NameResolver:
         """Return the scope in which an assignment at this point would bind a name."""
         innermost = self._scopes[-1]
         return self.notebook if name in innermost.shared else innermost
+
+    def is_local(self, name: str) -> bool:
+        """Return whether a function or comprehension around this point binds a name."""
+        return any(name in scope.paths for scope in self._scopes[1:])
 
     def is_bound(self, name: str) -> bool:
         """Return whether a name has been bound in any of the current scopes."""

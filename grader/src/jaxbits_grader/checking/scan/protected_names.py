@@ -17,13 +17,16 @@ MODULES = tuple(
         "jaxlib",
         "jaxbits",
         "jaxbits_grader",
+        "flax",
+        "optax",
+        "torch",
         "builtins",
         "math",
         "operator",
         "unittest",
     )
 )
-SETTINGS = ("jax.config.", "unittest.mock.")
+SETTINGS = ("jax.config.", "unittest.mock.", "torch.backends.", "torch.utils.", "flax.config.")
 # These names were removed from NumPy and JAX, and people add them back so that old code still runs.
 SHIMS = _words("numpy.float numpy.int numpy.bool numpy.object numpy.str numpy.complex")
 SHIMS |= _words("jax.tree_map jax.tree_multimap jax.random.KeyArray")

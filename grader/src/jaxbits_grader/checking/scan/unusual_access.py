@@ -41,13 +41,20 @@ def describe_access(node: ast.AST, names: NameResolver) -> str | None:
             return next(filter(None, map(describe_name, attributes)), None)
         case ast.Call(func=function) if names.path(node) == "ipython":
             return "uses get_ipython"
-        case ast.ClassDef(bases=bases):
+        case ast.ClassDef(bases=bases, body=body):
             paths = [names.path(base) or "" for base in bases]
             if odd := [path for path in paths if path.startswith("contextlib.redirect_")]:
                 return f"derives a class from {odd[0]}"
+            formats = any(getattr(part, "name", "") in ("format", "__format__") for part in body)
+            if formats and "builtins.str" in paths:
+                return "defines how its own strings are formatted"
         case ast.Call(func=function, args=args, keywords=keywords):
             path = (names.path(function) or "").removeprefix("builtins.")
-            return _describe_keywords(path, keywords) or _describe_call(node, path, args, names)
+            return (
+                _describe_keywords(path, keywords)
+                or _describe_call(node, path, args, names)
+                or _describe_change(node, names)
+            )
         case ast.Assign(targets=targets, value=value) if _mentions_function(value, names):
             if any(isinstance(t, ast.Attribute) and not _is_self(t.value) for t in targets):
                 return "stores a function in an attribute"
@@ -96,6 +103,17 @@ def _describe_keywords(path: str, keywords: list[ast.keyword]) -> str | None:
     return None
 
 
+def _describe_change(node: ast.Call, names: NameResolver) -> str | None:
+    """Describe a call that changes a dictionary, list, or set that is a given constant."""
+    function = node.func
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+        owner = function.value.id
+        is_constant = owner.isupper() and owner in names.given and not names.is_local(owner)
+        if is_constant and function.attr in usual_names.MUTATORS:
+            return f"changes the given {owner}"
+    return None
+
+
 def _describe_call(
     call: ast.Call, function: str, args: list[ast.expr], names: NameResolver
 ) -> str | None:
@@ -107,6 +125,8 @@ def _describe_call(
         return "copies attributes whose names are computed" if len(args) > most else None
     if isinstance(call.func, ast.Attribute) and _is_accessor(call.func):
         return _describe_special_call(call.func, args)
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "lower" and args:
+        return "compiles a program ahead of time (lower)"
     if function == "numpy.load" and len(args) > 2:
         return "reads pickled objects (allow_pickle)"
     if function in usual_names.SETTINGS and names.is_in_function:
@@ -117,7 +137,8 @@ def _describe_call(
         return None if _is_self(args[0]) else "stores a function in an attribute"
     named = {"getattr": args[1:2], "operator.attrgetter": args, "operator.methodcaller": args[:1]}
     texts = [string_name(arg) for arg in named.get(function, ())]
-    if None in texts and not (function == "getattr" and _is_own(args[0], names)):
+    is_known = len(args) > 1 and getattr(args[1], "id", None) in names.literal_names
+    if None in texts and not (is_known and _is_own(args[0], names)):
         return "reads an attribute whose name is computed"
     parts = [part for text in texts if text for part in text.split(".")]
     if function != "getattr" and {"sys", "modules"} & set(parts):
@@ -153,6 +174,8 @@ def _mentions_function(value: ast.expr, names: NameResolver) -> bool:
 def _runs_unseen_text(call: ast.Call, function: str, first: ast.expr, names: NameResolver) -> bool:
     """Return whether a call may run a string as code that the scan does not see."""
     if function in ("timeit.timeit", "timeit.repeat", "timeit.Timer"):
+        if len(call.args) > 1 or any(keyword.arg in ("stmt", "setup") for keyword in call.keywords):
+            return True
         return not (isinstance(first, ast.Constant) or names.is_function(first))
     is_query = isinstance(call.func, ast.Attribute) and call.func.attr in ("eval", "query")
     if not is_query or "pandas" not in names.notebook.paths.values():

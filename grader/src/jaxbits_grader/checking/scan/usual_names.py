@@ -39,10 +39,7 @@ ALLOWED_MEMBERS = {
     ),
     "sys.stdout": _words("encoding flush isatty write"),
     "sys.stderr": _words("encoding flush isatty write"),
-    "asyncio": _words(
-        """as_completed gather run sleep timeout wait wait_for CancelledError Event Lock
-        Queue Semaphore TimeoutError"""
-    ),
+    "asyncio": _words("run sleep"),
     "gc": _words("collect disable enable isenabled"),
     "IPython.core.interactiveshell.InteractiveShell": _words("ast_node_interactivity"),
     "importlib.metadata": _words("version PackageNotFoundError"),
@@ -51,6 +48,10 @@ ALLOWED_MEMBERS = {
         isclass isfunction isgenerator isgeneratorfunction ismethod ismodule signature"""
     ),
     "jax.core": _words("ShapedArray Tracer"),
+    "numpy.testing": _words(
+        """assert_allclose assert_almost_equal assert_array_almost_equal assert_array_equal
+        assert_array_less assert_equal assert_raises"""
+    ),
     "numpy.lib": _words("recfunctions stride_tricks"),
     "pytest": _words("approx deprecated_call fail fixture mark param raises skip warns"),
     "traceback": _words("format_exc format_exception print_exc print_exception"),
@@ -63,6 +64,8 @@ UNUSUAL_MEMBERS = _members(
     cProfile="run runctx",
     chex="fake_jit fake_pmap fake_pmap_and_jit fake_vmap",
     equinox="internal",
+    flax="linen.intercept_methods",
+    matplotlib="pyplot.switch_backend",
     functools="singledispatch singledispatchmethod",
     ipywidgets="Widget",
     jax=(
@@ -94,6 +97,9 @@ IMPORTED_ELSEWHERE = _words(
 PASSED_ON = _words("cmath json math operator random statistics time")
 # Tests call these modules, and no answer passes them on.
 OWN_MODULES = ("jaxbits", "jaxbits.detect", "jaxbits.testing")
+MUTATORS = _words(
+    "append clear discard extend insert pop popitem remove reverse setdefault sort update"
+)
 # These members have the name of another module.
 HOMONYMS = ("collections.abc", "datetime.time", "importlib.abc")
 
@@ -102,7 +108,7 @@ SPECIAL_NAMES = _words(
     __abs__ __add__ __all__ __and__ __annotations__ __args__ __array__ __array_function__
     __array_priority__ __array_ufunc__ __bool__ __call__ __cause__ __class__ __class_getitem__
     __complex__ __contains__ __context__ __copy__ __dataclass_fields__ __deepcopy__ __delitem__
-    __dict__ __divmod__ __doc__ __enter__ __eq__ __exit__ __file__ __float__ __floordiv__
+    __dict__ __divmod__ __doc__ __eq__ __file__ __float__ __floordiv__
     __format__ __ge__ __get__ __getitem__ __gt__ __hash__ __iadd__ __index__ __init__
     __init_subclass__ __int__ __invert__ __iter__ __jax_array__ __le__ __len__ __lt__ __main__
     __match_args__ __matmul__ __missing__ __mod__ __module__ __mul__ __name__ __ne__ __neg__ __new__

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Iterator
 
 from jaxbits_grader.cell_names import Function, declared_globals, local_names, parameter_names
 from jaxbits_grader.checking.scan import suspicious_patterns as patterns
@@ -31,6 +32,9 @@ _MAYBE_MAGIC = re.compile(r"^[^#\n]*[%!?]", re.M)
 _SUPPRESSION = re.compile(r"#\s*jaxbits\s*:\s*ignore")
 
 _RUNS_TEXT = ("builtins.exec", "builtins.eval", "timeit.timeit", "timeit.repeat", "timeit.Timer")
+
+# A text with an import, a call, or several lines may be code.
+_MAYBE_CODE = re.compile(r"\bimport\b|\w\(|\n.*=")
 
 _Assignment = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr
 _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
@@ -61,12 +65,19 @@ def scan_cell(source: str, names: NameResolver) -> Findings:
     return visitor.found
 
 
+def _docstrings(tree: ast.AST) -> Iterator[ast.AST]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield node.value
+
+
 class _Visitor(ast.NodeVisitor):
     """Visits the syntax tree of one cell, using the names that the cells above have bound."""
 
     def __init__(self, names: NameResolver) -> None:
         self.names = names
         self.found = Findings()
+        self.docstrings: set[int] = set()
         self.writes = WriteChecker(names, self.found)
 
     def scan(self, source: str, offset: int = 0) -> None:
@@ -83,6 +94,7 @@ class _Visitor(ast.NodeVisitor):
             self.names.function_names.update(
                 node.name for node in ast.walk(tree) if isinstance(node, functions)
             )
+            self.docstrings.update(map(id, _docstrings(tree)))
             self.visit(tree)
             for node in ast.walk(tree):
                 self.add_odd(node, patterns.describe_globals_call(node))
@@ -147,8 +159,22 @@ class _Visitor(ast.NodeVisitor):
 
     visit_AsyncFor = visit_For
 
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """Scan a text that could be code, because many functions of libraries can run one."""
+        text = node.value
+        if isinstance(text, str) and id(node) not in self.docstrings and _MAYBE_CODE.search(text):
+            self.names.enter()
+            self.scan(textwrap.dedent(text), node.lineno - 1)
+            self.names.leave()
+
     def _assign_loop_variable(self, target: ast.expr, values: ast.expr) -> None:
         """Record a loop variable, which may refer to a module in the literal being looped over."""
+        is_literal = all(isinstance(v, ast.Constant) for v in getattr(values, "elts", [None]))
+        if isinstance(target, ast.Name):
+            change = (
+                self.names.literal_names.add if is_literal else self.names.literal_names.discard
+            )
+            change(target.id)
         written = values.elts if isinstance(values, ast.Tuple | ast.List | ast.Set) else []
         modules = [value for value in written if is_within(self.names.path(value))]
         self.writes.assign(target, modules[0] if modules else None)
