@@ -20,10 +20,8 @@ from book_tools.benchmarking.timing import quartiles, ratio_quartiles, round_sig
 
 TITLE = "a folder of submissions graded, beside nbgrader alone"
 ROOT = Path(__file__).resolve().parents[1]
-ASSIGNMENTS, SMALL = ROOT / "assignments", ROOT / "grader" / "tests" / "sample"
-TYPICAL, SLOWEST = ASSIGNMENTS / "pure-functions", ASSIGNMENTS / "stateful-layers"
+REAL, SMALL = ROOT / "assignments" / "pure-functions", ROOT / "grader" / "tests" / "sample"
 ROUNDS, EACH = 3, 4
-SLOW_ROUNDS = 2
 SIZES = (10, 30, 100)
 MANY = ("--cell-seconds", "300", "--notebook-seconds", "900")
 
@@ -88,35 +86,29 @@ def _nbgrader(place: Path, folder: Path, count: int) -> float:
 
 
 def run() -> dict[str, Any]:
-    """Grade four submissions several times in each way, and then folders of growing size."""
-    samples: dict[str, list[float]] = {}
-
-    def fresh(name: str) -> Path:
-        folder = place / f"{len(list(place.iterdir()))}-{name}"
-        folder.mkdir()
-        return folder
-
-    def compare(name: str, assignment: Path, rounds: int, workers: Sequence[int]) -> None:
-        for _ in range(rounds):
-            alone = _nbgrader(fresh("nbgrader"), assignment, EACH)
-            samples.setdefault(f"{name}, nbgrader alone", []).append(alone / EACH)
-            for count in workers:
-                seconds, _ = _graded(fresh(f"j{count}"), assignment, EACH, count)
-                samples.setdefault(f"{name}, -j {count}", []).append(seconds / EACH)
-
+    """Grade four submissions three times in each way, and then folders of growing size."""
+    samples: dict[str, list[float]] = {"nbgrader alone": [], "-j 1": [], "-j 2": []}
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
-        compare("a submission", TYPICAL, ROUNDS, (1, 2))
-        compare("the slowest assignment", SLOWEST, SLOW_ROUNDS, (2,))
+
+        def fresh(name: str) -> Path:
+            folder = place / name
+            folder.mkdir()
+            return folder
+
+        for number in range(ROUNDS):
+            alone = _nbgrader(fresh(f"nbgrader-{number}"), REAL, EACH)
+            samples["nbgrader alone"].append(alone / EACH)
+            for workers in (1, 2):
+                seconds, _ = _graded(fresh(f"j{workers}-{number}"), REAL, EACH, workers)
+                samples[f"-j {workers}"].append(seconds / EACH)
         growth = [_graded(fresh(f"many-{size}"), SMALL, size, 2) for size in SIZES]
+    alone_ = samples["nbgrader alone"]
     return {
-        "results": {name: quartiles(seconds, "s") for name, seconds in samples.items()},
+        "results": {f"a submission, {name}": quartiles(s, "s") for name, s in samples.items()},
         "ratios": {
-            f"{name} / nbgrader alone": ratio_quartiles(
-                samples[name], samples[f"{name.partition(',')[0]}, nbgrader alone"]
-            )
-            for name in samples
-            if not name.endswith("alone")
+            f"{name} / nbgrader alone": ratio_quartiles(samples[name], alone_)
+            for name in ("-j 1", "-j 2")
         },
         "series": {
             "submissions": list(SIZES),

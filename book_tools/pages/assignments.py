@@ -61,18 +61,11 @@ def assignments_page(root: Path = ROOT) -> str:
 def _describe_cost() -> str:
     """Return sentences about the recorded time and memory that grading took."""
     measured = measurements.load("grading")
-
-    def seconds(what: str) -> dict[str, str]:
-        return {
-            name.removeprefix(f"{what}, "): f"{one['median']:.1f} s"
-            for name, one in measured["results"].items()
-            if name.startswith(f"{what}, ")
-        }
-
-    *most_ways, last_way = (f"{time} with {name}" for name, time in seconds("a submission").items())
-    slowest = " and ".join(
-        f"{time} with {name}" for name, time in seconds("the slowest assignment").items()
-    )
+    seconds = {
+        name.removeprefix("a submission, "): f"{one['median']:.1f} s"
+        for name, one in measured["results"].items()
+    }
+    *most_ways, last_way = (f"{time} with {name}" for name, time in seconds.items())
     series = measured["series"]
     *earlier, last = (
         f"{took:.0f} s and {most:.0f} MB for {count} notebooks"
@@ -82,8 +75,7 @@ def _describe_cost() -> str:
     )
     return (
         "Grading a solved notebook of *Pure functions* takes "
-        f"{', '.join(most_ways)}, and {last_way} ({measurements.machine(measured)}). "
-        f"*Stateful layers*, which takes longest, takes {slowest}. The grader "
+        f"{', '.join(most_ways)}, and {last_way} ({measurements.machine(measured)}). The grader "
         "runs each notebook twice, once for the marks and once for the feedback page. With small "
         "notebooks, two at a time, the total time and the peak memory are "
         f"{', '.join(earlier)}, and {last}."
