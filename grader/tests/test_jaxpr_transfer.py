@@ -176,7 +176,13 @@ def test_encoding_refuses_symbolic_zeros_and_strings_of_own_classes() -> None:
     class Text(str):
         pass
 
-    for fn in (symbolic, lambda x: (jax.debug.print(Text("{}"), x), x)[1]):
+    class Counter:
+        def __format__(self, spec: str) -> str:
+            return "1"
+
+    prints_text = lambda x: (jax.debug.print(Text("{}"), x), x)[1]  # noqa: E731
+    prints_object = lambda x: (jax.debug.print("{} {}", Counter(), x), x)[1]  # noqa: E731
+    for fn in (symbolic, prints_text, prints_object):
         with pytest.raises(NotPlain):
             transferred(fn, X)
 

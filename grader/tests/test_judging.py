@@ -477,3 +477,41 @@ def insert(values, new):
         "insert-values": "the answer must not delete the JAX array that it is given, by donating it"
     }
     assert result.tampering == ()
+
+
+@harness.needs_sandbox
+def test_module_that_the_answer_has_written_is_noted() -> None:
+    answer = """
+with open("einops" + ".py", "w") as file:
+    file.write("def smallest(values):\\n    return sorted(values)")
+import einops
+def insert(values, new):
+    return einops.smallest([*values, new])
+"""
+    result = grade({**RIGHT, "insert": answer})
+    assert (points(result), result.tampering) == (FULL, ())
+    assert result.odd == ("imports what it has written itself: einops",)
+    assert grade(RIGHT).odd == ()
+
+
+@harness.needs_sandbox
+def test_error_of_own_class_with_the_name_of_a_python_class_is_another_error() -> None:
+    source = SOURCE.replace(
+        'assert values == [1, 3], "the given list must stay the same"',
+        'testing.assert_raises(ValueError, lambda: insert([], 2), "an empty list")',
+    )
+    assert source != SOURCE
+    answer = """
+class ValueError(Exception):
+    pass
+def insert(values, new):
+    if not values:
+        raise ValueError("empty")
+    return sorted([*values, new])
+"""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "SOURCE", source)
+        result = grade({**RIGHT, "insert": answer})
+        right = grade({**RIGHT, "insert": answer.replace("(Exception)", "(ValueError)")})
+    assert points(result)["insert-values"] == 0
+    assert points(right) == FULL

@@ -248,6 +248,11 @@ ODD = {
     "an interceptor": "import flax.linen as nn\nnn.intercept_methods(f)",
     "an entered context": "f.__enter__()",
     "a text of its own": "class A(str):\n    def format(self, *a):\n        return ''",
+    "a check in an attribute": "f.tools.allclose = f.real",
+    "an attrgetter in a list": "from operator import attrgetter\nfind = [attrgetter][0]",
+    "a program that is traced first": "f.trace(1).lower().compile()",
+    "a standard function": "import warnings, logging\nwarnings.warn = logging.debug",
+    "the kind of a tracer": "import jax\nisinstance(x, jax.core.Tracer)",
     "the loader": "import math\nmath.__loader__.load_module('sys')",
     "a builtin's module": "module = print.__self__",
     "a private name of a module": "import collections\ncollections._sys",
@@ -409,6 +414,10 @@ def test_scan_notebook_reports_new_meanings_of_given_imports() -> None:
     released = new_notebook(cells=[*RELEASED.cells, given])
     same = new_code_cell("import jax\nlax = jax.lax\ndef f(nnx):\n    lax = 3\n    return lax")
     assert scan(new_notebook(cells=[*released.cells, same]), released) == ScanFindings((), ())
+    walrus = scan(
+        new_notebook(cells=[*released.cells, new_code_cell("[nnx := x for x in (1,)]")]), released
+    )
+    assert "gives nnx another meaning" in walrus.odd[0]
     other = new_code_cell("nnx = make()\ndef lax():\n    pass")
     found = scan(new_notebook(cells=[*released.cells, other]), released)
     assert [line.partition(": ")[2] for line in found.odd] == [

@@ -19,6 +19,7 @@ from jaxbits_grader.checking.kernel_checks import (
     altered_checks,
     failure_message,
     watch_detectors,
+    written_modules,
 )
 from jaxbits_grader.checking.run_notes import (
     describe_library_class,
@@ -125,6 +126,8 @@ class _Run:
         answer = (kernel.evaluate(self.names.redefinition_query()) or "").split(", ")
         if redefined := [name for name in answer if name in self.names.given]:
             self.odd.append(f"redefines given functions: {', '.join(redefined)}")
+        if written := written_modules(kernel):
+            self.odd.append(written)
         if any((found.points or 0) < found.max_points for found in self.result().points):
             self.odd += note_settings(notebook)
 

@@ -58,6 +58,23 @@ def find_replaced(names: Iterable[str] = ()) -> str:
     return "\n".join(sorted(found))
 
 
+def find_written_modules() -> str:
+    """Return the names of the imported modules that the notebook has written, one per line.
+
+    Such a module can have the name of a package that is not installed.
+
+    Example:
+        >>> "numpy" in find_written_modules().splitlines()
+        False
+    """
+    files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
+    return "\n".join(sorted(name for name, file in files.items() if _is_written(file)))
+
+
+def _is_written(file: Any) -> bool:
+    return type(file) is str and file.endswith(".py") and not file.startswith(("<", *_INSTALLED))
+
+
 def is_defined_in_notebook(thing: Any) -> bool:
     """Return whether a function or class was defined in a cell or wraps a function that was.
 
@@ -99,9 +116,7 @@ def _is_cell_code(file: str, function: Any) -> bool:
 # A package's thousands of functions are in few files, and this check runs before every test.
 @functools.cache
 def _is_cell_file(file: str) -> bool:
-    if file.endswith(".py") and not file.startswith(("<", *_INSTALLED)):
-        return True  # A cell must have written this module to a file.
-    return _CELL_FILE.match(file) is not None
+    return _is_written(file) or _CELL_FILE.match(file) is not None
 
 
 def _notebook_names() -> dict[str, Any]:

@@ -17,6 +17,7 @@ _SAFE_NAME = re.compile(r"[A-Za-z_.' ]{1,80}")
 _DETECTOR = re.compile(r"[a-z_]{1,30}|x64")
 _IMPORT = "__import__('jaxbits_grader.checking.{}', fromlist=['x'])"
 _REPLACED = _IMPORT.format("integrity_check") + ".find_replaced()"
+_WRITTEN = _IMPORT.format("integrity_check") + ".find_written_modules()"
 _FAILURE_LINE = _IMPORT.format("failure_line") + ".last_failure_line()"
 _WATCH = _IMPORT.format("detector_watch")
 _CANARIES = _IMPORT.format("canary_checks") + ".failed_canaries()"
@@ -39,6 +40,14 @@ def failure_message(kernel: Kernel, done: CellResult, renamed: str) -> str:
     # The submission could have made up this answer, so use it only to choose one of the messages.
     is_line = re.fullmatch("[0-9]{1,5}", line, re.A) is not None
     return describe_failure(done.error, renamed, int(line) if is_line else None)
+
+
+def written_modules(kernel: Kernel) -> str:
+    """Return a note on modules that a submission has written and imported, or an empty string."""
+    # A submission can make up these names, so repeat only plausible ones.
+    found = (kernel.evaluate(_WRITTEN) or "").splitlines()
+    names = [name if _SAFE_NAME.fullmatch(name) else "a module" for name in found[:3]]
+    return f"imports what it has written itself: {', '.join(names)}" if names else ""
 
 
 @contextlib.contextmanager

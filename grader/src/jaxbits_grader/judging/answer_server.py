@@ -145,6 +145,12 @@ def answer(request: str, prefix: str) -> str:
     except NotPlain as error:
         reply = {"error": ["NotPlain", str(error)]}
     except BaseException as error:
-        kinds = [kind.__name__ for kind in type(error).__mro__ if issubclass(kind, BaseException)]
+        # A class of the notebook may have the name of one of Python's.
+        kinds = [
+            kind.__name__
+            for kind in type(error).__mro__
+            if issubclass(kind, BaseException)
+            and kind.__module__.partition(".")[0] in ("builtins", "jax", "jaxlib", "jaxbits")
+        ]
         reply = {"error": [kinds, str(error)[:400]]}
     return json.dumps(reply)

@@ -95,8 +95,8 @@ class JaxprEncoder:
         equations = []
         for equation in jaxpr.eqns:
             if equation.primitive.name in _PRINTS and not equation.outvars:
-                if type(equation.params.get("fmt", "")) is not str:
-                    raise NotPlain("a string to print must not be of a class of its own")
+                if not _prints_plain_values(equation.params):
+                    raise NotPlain("what is printed must be arrays and plain Python types")
                 continue
             name, parameters = self._equation(equation)
             ins = [read(atom) for atom in equation.invars]
@@ -251,6 +251,12 @@ class JaxprEncoder:
             parts = {key: self._parameter(part) for key, part in vars(value).items()}
             return ["fields", *_name(type(value)), parts]
         raise NotPlain(f"a parameter of a jaxpr must be plain data, got {type(value).__name__}")
+
+
+def _prints_plain_values(p: dict[str, Any]) -> bool:
+    """Return whether formatting the text of `jax.debug.print` runs nothing of the notebook."""
+    values = [p.get("fmt", ""), *(value for _, value in p.get("static_args", ()))]
+    return all(type(value) in (bool, int, float, complex, str, type(None)) for value in values)
 
 
 def _policy_name(policy: Any) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 
 from jaxbits_grader.cell_names import parameter_names
 from jaxbits_grader.checking.scan import protected_names
@@ -162,6 +163,8 @@ class WriteChecker:
                 self.found.add("odd", where, f"assigns to {path}")
             else:
                 self.found.add("tampering", where, f"assigns to {path}, which the tests rely on")
+        elif root in sys.stdlib_module_names and "." in path:
+            self.found.add("odd", where, f"assigns to {path}")
         elif root in protected_names.SHELLS and last not in protected_names.SHELL_SETTINGS:
             self.found.add("tampering", where, f"changes how the notebook runs cells ({last})")
 

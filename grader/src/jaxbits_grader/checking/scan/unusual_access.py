@@ -11,6 +11,7 @@ from jaxbits_grader.checking.scan.suspicious_patterns import describe_attribute
 from jaxbits_grader.checking.scan.unusual_paths import describe_name, describe_special
 
 _ACCESSORS = {f"builtins.{name}" for name in ("getattr", "setattr", "delattr", "vars", "globals")}
+_ACCESSORS |= {"operator.attrgetter", "operator.methodcaller"}
 _ACCESS_METHODS = ("__getattribute__", "__setattr__", "__delattr__", "__getattr__")
 _NAMES_CLASSES = ("collections.namedtuple", "dataclasses.make_dataclass", "enum.", "typing.")
 _UNUSUAL_MODULE_NAMES = {"__builtins__", "__loader__", "__spec__"}
@@ -77,6 +78,8 @@ def _describe_attribute(node: ast.Attribute, names: NameResolver) -> str | None:
     if name == "__dict__" and not _is_own(owner, names):
         return "goes through the attributes of an object (__dict__)"
     if isinstance(node.ctx, ast.Store):
+        if name in usual_names.TEST_FUNCTIONS and not isinstance(owner, ast.Name):
+            return f"sets an attribute that has the name of a test's function ({name})"
         is_special = describe_special(name) or name in usual_names.SPECIAL_NAMES
         if name in usual_names.NEVER_ASSIGNED or (is_special and names.is_in_function):
             return f"sets a special attribute ({name})"
@@ -125,8 +128,10 @@ def _describe_call(
         return "copies attributes whose names are computed" if len(args) > most else None
     if isinstance(call.func, ast.Attribute) and _is_accessor(call.func):
         return _describe_special_call(call.func, args)
-    if isinstance(call.func, ast.Attribute) and call.func.attr == "lower" and args:
-        return "compiles a program ahead of time (lower)"
+    if isinstance(call.func, ast.Attribute) and not function:
+        name = call.func.attr
+        if name == "compile" or (name == "lower" and args):
+            return f"compiles a program ahead of time ({name})"
     if function == "numpy.load" and len(args) > 2:
         return "reads pickled objects (allow_pickle)"
     if function in usual_names.SETTINGS and names.is_in_function:

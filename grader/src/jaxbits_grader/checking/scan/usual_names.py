@@ -47,7 +47,7 @@ ALLOWED_MEMBERS = {
         """BoundArguments Parameter Signature cleandoc getdoc getfullargspec getsource isbuiltin
         isclass isfunction isgenerator isgeneratorfunction ismethod ismodule signature"""
     ),
-    "jax.core": _words("ShapedArray Tracer"),
+    "jax.core": _words("ShapedArray"),
     "numpy.testing": _words(
         """assert_allclose assert_almost_equal assert_array_almost_equal assert_array_equal
         assert_array_less assert_equal assert_raises"""
@@ -97,6 +97,12 @@ IMPORTED_ELSEWHERE = _words(
 PASSED_ON = _words("cmath json math operator random statistics time")
 # Tests call these modules, and no answer passes them on.
 OWN_MODULES = ("jaxbits", "jaxbits.detect", "jaxbits.testing")
+# Tests call functions with these names, and answers have no reason to set them on any object.
+TEST_FUNCTIONS = _words(
+    """all allclose any apply_updates array_equal assert_allclose assert_array assert_close
+    ast_parse count_compilations count_traces deserialize find_mismatch isclose isfinite isinf
+    isnan"""
+)
 MUTATORS = _words(
     "append clear discard extend insert pop popitem remove reverse setdefault sort update"
 )

@@ -137,7 +137,13 @@ class _Visitor(ast.NodeVisitor):
             if node.value is not None:
                 self.writes.assign(target, node.value)
 
-    visit_AugAssign = visit_NamedExpr = visit_Assign
+    visit_AugAssign = visit_Assign
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        # In a comprehension, this binds a name outside of it.
+        if self.names.given.get(node.target.id):
+            self.found.add("odd", node, f"gives {node.target.id} another meaning (:=)")
+        self.visit_Assign(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self._scan_annotation(node.annotation)
