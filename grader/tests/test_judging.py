@@ -491,7 +491,8 @@ def insert(values, new):
     result = grade({**RIGHT, "insert": answer})
     assert (points(result), result.tampering) == (FULL, ())
     assert result.odd == ("imports what it has written itself: einops",)
-    assert grade(RIGHT).odd == ()
+    imports = "import torch\nimport optax\nimport flax.linen\n" + RIGHT["insert"]
+    assert grade({**RIGHT, "insert": imports}).odd == ()
 
 
 @harness.needs_sandbox

@@ -68,7 +68,9 @@ def find_written_modules() -> str:
         False
     """
     files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
-    return "\n".join(sorted(name for name, file in files.items() if _is_written(file)))
+    # Some modules of PyTorch that exist only in memory claim a file without a folder.
+    own = {n for n, file in files.items() if _is_written(file) and Path(str(file)).is_absolute()}
+    return "\n".join(sorted(own))
 
 
 def _is_written(file: Any) -> bool:
