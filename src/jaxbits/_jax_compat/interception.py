@@ -29,7 +29,7 @@ def _listeners() -> Any:
     """Return JAX's own list of listeners, or None in a version that stores them differently.
 
     `jax.monitoring.clear_event_listeners` replaces the list, even if the same listeners are
-    registered again afterward. JAX 0.7.2 through 0.12 have this list:
+    registered again afterward. JAX 0.10.2 has this list, and other versions were not checked:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/monitoring.py
     """
     try:

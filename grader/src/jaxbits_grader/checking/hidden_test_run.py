@@ -132,14 +132,16 @@ class _Run:
             self.odd += note_settings(notebook)
 
     def _altered_before_given_cell(self, kernel: Kernel, cell: Cell) -> list[str]:
-        """Return what has changed, because the census cannot tell it from the given cell's changes.
+        """Return what the submission has changed so far.
 
-        Before the tests' modules are copied, everything that copies them counts, too.
+        After a given cell, the census could not tell this from what the given cell changes. Before
+        the cell that imports the tests' modules, every check counts, because the run copies them.
         """
         assert self.census is not None
-        altered = [f"it changed {name}" for name in self.census.changes(kernel)[:3]]
         if "jaxbits" in cell.source:
             altered = list(altered_checks(kernel, self.census))
+        else:
+            altered = [f"it changed {name}" for name in self.census.changes(kernel)[:3]]
         return [f"{what}, before {cell.grade_id}" for what in altered]
 
     def _run_first_given_cell(self, kernel: Kernel, cell: Cell, number: int) -> None:

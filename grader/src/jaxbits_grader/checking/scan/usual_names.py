@@ -106,8 +106,7 @@ TEST_FUNCTIONS = _words(
 MUTATORS = _words(
     "append clear discard extend insert pop popitem remove reverse setdefault sort update"
 )
-# These members have the name of another module.
-HOMONYMS = ("collections.abc", "datetime.time", "importlib.abc")
+"""Methods that change a given dictionary, list, or set."""
 
 SPECIAL_NAMES = _words(
     """
