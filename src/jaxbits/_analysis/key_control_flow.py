@@ -68,7 +68,9 @@ def run_branches(
             from_input = any(v.from_input for v in sources)
             varies = [v.varies for v in sources]
             value = flow.new_value(from_input, *varies)
-            outputs.append(replace(value, uses=choose_uses(sources, selection)))
+            candidates = frozenset[Hashable]().union(*(v.possible_numbers for v in column))
+            uses = choose_uses(sources, selection)
+            outputs.append(replace(value, uses=uses, candidates=candidates - most.keys()))
     return outputs
 
 
@@ -121,7 +123,12 @@ def run_loop(
     sources = (*values, *outputs)
     from_input = any(v.from_input for v in sources)
     varies = [v.varies - loop for v in sources]
-    results = [flow.new_value(from_input, *varies, sources=sources) for _ in equation.outvars]
+    results = [
+        replace(
+            flow.new_value(from_input, *varies, sources=sources), candidates=last.possible_numbers
+        )
+        for last in outputs
+    ]
     for index, (start, is_changed) in enumerate(zip(carry, changes, strict=True)):
         if not is_changed:  # The loop returns this value as it got it.
             results[index] = start

@@ -52,6 +52,8 @@ _ALIASES |= {"pvary", "pcast"}  # These only change the type of an array inside 
 # These only move the elements of an array.
 _MOVES = {"broadcast_in_dim", "dynamic_slice", "expand_dims", "gather", "reshape", "rev", "slice"}
 _MOVES |= {"squeeze", "tile", "transpose"}
+# These combine several arrays into one, or choose one of several.
+_COLLECTS = {"concatenate", "dynamic_update_slice", "pad", "scatter", "select_n", "sort", "stack"}
 
 
 def has_key_uses(program: ClosedJaxpr) -> bool:
@@ -62,6 +64,18 @@ def has_key_uses(program: ClosedJaxpr) -> bool:
 def _is_key(aval: Any) -> bool:
     dtype = getattr(aval, "dtype", None)
     return dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
+
+
+def _candidates(equation: Any, values: list[Value]) -> frozenset[Hashable]:
+    """Return the numbers of the keys that the results of an equation may be or contain."""
+    name, aval = equation.primitive.name, equation.outvars[0].aval if equation.outvars else None
+    if not _is_key(aval) and getattr(aval, "dtype", None) != np.uint32:  # A raw key is an array.
+        return frozenset()
+    if name in _COLLECTS:
+        kept = values[1:] if name == "select_n" else values
+        return frozenset[Hashable]().union(*(value.possible_numbers for value in kept))
+    is_part = name in _MOVES or name in ("split", "unstack")
+    return values[0].candidates if is_part and values else frozenset()
 
 
 def _constant_value(value: Any) -> Value:
@@ -220,12 +234,13 @@ class KeyFlow:
         if name == "random_seed":
             frames = call.frames if call else (*frames_of(equation)[0], *self._frames)
             seed = Seed(self.next_number(), frames[0].location if frames else None, frames)
+        candidates = _candidates(equation, values)
         results = []
         for index, _ in enumerate(equation.outvars):
             children = find_children(equation, values, index) if values else None
             result = self._children.value_number(children, (number, index))
             value = Value(result, from_input, varies, split_from, seed, uses=uses)
-            results.append(replace(value, children=children))
+            results.append(replace(value, children=children, candidates=candidates))
         if len(results) == 1:
             operands = [v.integers for v in values]
             integers = compute_integers(equation, operands, self._axis_sizes)
@@ -249,7 +264,8 @@ class KeyFlow:
         if equation.outvars[0].aval.shape == ():
             return source
         self._copies[number] = source
-        return replace(source, number=number, children=None)
+        candidates = source.possible_numbers
+        return replace(source, number=number, children=None, candidates=candidates)
 
     def _record_use(
         self, equation: Any, key: Value, call: LibraryCall | None, result: Hashable
@@ -282,6 +298,7 @@ class KeyFlow:
             number=number,
             result=result,
             children=key.children,
+            candidates=key.candidates,
             is_in_library=is_in_library,
         )
         self.uses.append(use)

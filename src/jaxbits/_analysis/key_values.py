@@ -85,6 +85,8 @@ class Value:
             it takes for the value to depend on it. A choice is an operand of a selection.
         integers: The integers that the value contains, if they are known.
         children: The children of a key that the value consists of, if they are known.
+        candidates: The numbers of the keys that the value may be, or that it may contain, if the
+            program selects it from several or collects it from several.
     """
 
     number: Hashable
@@ -96,11 +98,18 @@ class Value:
     uses: Mapping[int, Choices] = field(default_factory=dict, compare=False)
     integers: Integers | None = field(default=None, compare=False)
     children: Children | None = field(default=None, compare=False)
+    candidates: frozenset[Hashable] = field(default=frozenset(), compare=False)
+
+    @property
+    def possible_numbers(self) -> frozenset[Hashable]:
+        """The numbers of all keys that the value may be, including its own number."""
+        return self.candidates | {self.number}
 
     def element(self) -> dict[str, Any]:
         """Return what is known about an element of the value in an iteration over it."""
         integers = None if self.integers is None else self.integers.elements
-        return {"integers": integers, "children": self.children and self.children.element}
+        children = self.children and self.children.element
+        return {"integers": integers, "children": children, "candidates": self.candidates}
 
     def on_each_device(self) -> Value:
         """Return the value without what is known only about the array on all devices."""
@@ -134,6 +143,7 @@ class KeyUse:
         result: The value number of what the use computes.
         choices: The choices that it takes for the results of the program to depend on the use.
         children: The children of another key that the key consists of, if that is known.
+        candidates: The numbers of other keys that the key may be.
         why: The reason why the key equals another one, if that is not obvious.
         again: When the same code uses the key again, such as `NEXT_ITERATION`, or "".
         loop_depth: How many of the frames lead to the loop that uses the key again.
@@ -158,6 +168,7 @@ class KeyUse:
     result: Hashable = None
     choices: Choices = frozenset()
     children: Children | None = field(default=None, compare=False)
+    candidates: frozenset[Hashable] = field(default=frozenset(), compare=False)
     why: str = ""
     again: str = ""
     loop_depth: int = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from jaxbits._analysis.carried_keys import CarriedKey, find_carried_keys
 from jaxbits._analysis.detector import detector
@@ -64,7 +64,9 @@ def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
     or if it rearranges several arrays in the same order, or if a library other than JAX repeats the
     numbers in a loop of its own, as diffrax does for a Brownian path. A key that a function makes
     from a literal in every call is left to `const_key`. The detector handles typed and raw keys.
-    Apart from children, it cannot see that two different values in the program are equal keys. It
+    Apart from children, it cannot see that two different values in the program are equal keys. If
+    the program chooses one of several keys with their values, as `jnp.where` does, and another line
+    uses one of them, the detector warns that it cannot tell whether this key is reused. It
     also cannot see that the caller passes one key twice, that a key belongs to an array of keys
     that was used as a whole, or that the number that you fold in is the number of a child only in
     other calls. `jax.debug_key_reuse(True)` comes closest, but it stops at the first reuse and
@@ -84,6 +86,12 @@ def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
     by_key: dict[object, list[KeyUse]] = defaultdict(list)
     for use in target.key_uses:
         by_key[use.key].append(use)
+    if (chosen := _find_chosen_key(target.key_uses)) is not None:
+        place = f" at {chosen.location}" if chosen.location else ""
+        target.left_out.append(
+            f"key_reuse cannot tell which of several keys is used{place}, and another line uses "
+            "one of them"
+        )
     computations = target.key_uses.computations
     groups = [*by_key.values(), *find_equal_children(target.key_uses)]
     found = [find_repetition(uses, computations) for uses in groups]
@@ -100,6 +108,21 @@ def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
             yield _repeated(own)
     for carried in find_carried_keys(target):
         yield _carried(carried)
+
+
+def _find_chosen_key(uses: Iterable[KeyUse]) -> KeyUse | None:
+    """Return a use of a key that may be the same key as one that is used elsewhere."""
+    calls: dict[object, set[int]] = defaultdict(set)
+    for use in uses:
+        calls[use.key].add(use.call)
+    return next(
+        (
+            use
+            for use in uses
+            if any(calls.get(key, set()) - {use.call} for key in use.candidates - {use.key})
+        ),
+        None,
+    )
 
 
 def _repeated(repetition: Repetition) -> Finding:
