@@ -6,10 +6,12 @@ import functools
 import hashlib
 import itertools
 import logging
+import mmap
 import warnings
 
 import jax.numpy as jnp
 import pytest
+import torch
 
 from jaxbits import audit, detect
 
@@ -121,3 +123,63 @@ def test_side_effect_trusts_cached_results_that_are_only_read() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert detect.side_effect(weigh, 1.0) == []
+
+
+tensors = {
+    "tensor": torch.zeros(2),
+    "column": torch.zeros(2, 3)[:, 1],
+    "bfloat16": torch.zeros(2, dtype=torch.bfloat16),
+    "parameter": torch.nn.Parameter(torch.zeros(1)),
+    "boolean": torch.zeros(2, dtype=torch.bool),
+}
+generator = torch.Generator()
+view = memoryview(bytearray(4))
+mapped = mmap.mmap(-1, 4)
+
+
+@pytest.mark.parametrize("name", tensors)
+def test_side_effect_reports_and_undoes_change_of_tensor(name) -> None:
+    tensor = tensors[name]
+
+    def count(x):
+        with torch.no_grad():
+            tensor.add_(torch.ones_like(tensor))
+        return x
+
+    (found,) = detect.side_effect(count, 1.0)
+    assert "`tensor` is changed" in found.message
+    assert not tensor.any()
+
+
+def draw(x):
+    torch.rand(1, generator=generator)
+    return x
+
+
+def count_in_view(x):
+    view[0] += 1
+    return x
+
+
+def count_in_map(x):
+    mapped[0] += 1
+    return x
+
+
+@pytest.mark.parametrize("fn", [draw, count_in_view, count_in_map])
+def test_side_effect_reports_and_undoes_change_of_foreign_buffer(fn) -> None:
+    before = generator.get_state().tolist()
+    assert len(detect.side_effect(fn, 1.0)) == 1
+    assert (view[0], mapped[0], generator.get_state().tolist()) == (0, 0, before)
+
+
+def test_side_effect_reports_and_undoes_draw_from_global_generator_of_torch() -> None:
+    before = torch.get_rng_state().tolist()
+    (found,) = detect.side_effect(lambda x: x * float(torch.rand(1)), 1.0)
+    assert "`torch.random` runs only while JAX traces" in found.message
+    assert torch.get_rng_state().tolist() == before
+
+
+def test_side_effect_trusts_tensor_that_is_only_read() -> None:
+    weights = torch.ones(3)
+    assert detect.side_effect(lambda x: x * weights.numpy().sum(), 1.0) == []

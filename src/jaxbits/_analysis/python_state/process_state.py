@@ -21,18 +21,26 @@ class ProcessState:
         self.streams = sys.stdout, sys.stderr, sys.stdin
         self.input = builtins.input
         self.numpy_generator, self.random = np.random.get_state(legacy=False), random.getstate()
+        self.torch_generator = _torch_generator_state()
         self.environment, self.working_directory = dict(os.environ), _working_directory()
         self.recursion_limit, self.numpy_errors = sys.getrecursionlimit(), np.geterr()
         self.config = _jax_compat.config_values()
 
-    def restore(self) -> bool:
-        """Restore the state, and return whether NumPy's global generator has been used since."""
+    def restore(self) -> list[str]:
+        """Restore the state, and return the libraries whose global generator has been used."""
         sys.setprofile(self.hook)
         sys.stdout, sys.stderr, sys.stdin = self.streams
         builtins.input = self.input
-        was_drawn_from = not _same_state(self.numpy_generator, np.random.get_state(legacy=False))
-        if was_drawn_from:
+        used = []
+        if not _same_state(self.numpy_generator, np.random.get_state(legacy=False)):
             np.random.set_state(self.numpy_generator)
+            used.append("numpy.random")
+        # If PyTorch was imported only in the meantime, there is no earlier state.
+        before = self.torch_generator
+        if before is not None and not np.array_equal(before, _torch_generator_state()):
+            torch = sys.modules["torch"]
+            torch.set_rng_state(torch.from_numpy(before))
+            used.append("torch.random")
         random.setstate(self.random)
         if os.environ != self.environment:
             os.environ.clear()
@@ -43,7 +51,7 @@ class ProcessState:
             os.chdir(self.working_directory)
         np.seterr(**self.numpy_errors)
         _jax_compat.set_config(self.config)
-        return was_drawn_from
+        return used
 
 
 def _working_directory() -> str:
@@ -51,6 +59,12 @@ def _working_directory() -> str:
         return os.getcwd()
     except OSError:  # The directory has been deleted.
         return ""
+
+
+def _torch_generator_state() -> Any:
+    """Return the state of PyTorch's generator for the CPU, or None if it is not imported."""
+    read = getattr(sys.modules.get("torch"), "get_rng_state", None)
+    return None if read is None else read().numpy().copy()
 
 
 def _same_state(a: Any, b: Any) -> bool:

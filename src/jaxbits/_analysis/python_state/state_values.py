@@ -15,7 +15,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from jaxbits._analysis.python_state import held_values, object_fields
+from jaxbits._analysis.python_state import foreign_buffers, held_values, object_fields
 from jaxbits._analysis.python_state.iterators import is_iterator, iterator_position
 from jaxbits._analysis.python_state.object_copies import (
     CONTAINER_TYPES,
@@ -60,6 +60,8 @@ def copy_contents(value: Any) -> Any:
         return None
     if isinstance(value, held_values.HOLDER_TYPES):
         return held_values.held_values(value)
+    if foreign_buffers.is_foreign_buffer(value):
+        return foreign_buffers.read(value, MAX_ARRAY_BYTES)
     return object_fields.fields(value)
 
 
@@ -151,5 +153,7 @@ def restore_contents(value: Any, contents: Any) -> None:
         value[:] = contents
     elif isinstance(value, held_values.HOLDER_TYPES):
         held_values.restore_held_values(value, contents)
+    elif foreign_buffers.is_foreign_buffer(value):
+        foreign_buffers.restore(value, contents)
     elif not is_iterator(value):
         object_fields.restore_fields(value, contents)

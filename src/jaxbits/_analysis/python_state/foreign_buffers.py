@@ -1,0 +1,75 @@
+"""Read and restore PyTorch's tensors and generators, and views of memory.
+
+A function can count its calls in any of these, although JAX knows none of them.
+"""
+
+from __future__ import annotations
+
+import mmap
+import sys
+from typing import Any
+
+import numpy as np
+
+_VIEW_TYPES = (memoryview, mmap.mmap)
+_TORCH_TYPES = ("torch.Tensor", "torch.nn.parameter.Parameter", "torch._C.Generator")
+
+
+def is_foreign_buffer(value: Any) -> bool:
+    """Return whether a value has one of the types that `read` understands.
+
+    >>> is_foreign_buffer(memoryview(b"ab")), is_foreign_buffer([1])
+    (True, False)
+    """
+    kind = type(value)
+    # Do not import PyTorch, which takes a second. If a value belongs to it, it has been imported.
+    return kind in _VIEW_TYPES or f"{kind.__module__}.{kind.__qualname__}" in _TORCH_TYPES
+
+
+def read(value: Any, max_bytes: int) -> Any:
+    """Return a copy of what such a value contains, or None if it is too large or closed.
+
+    Args:
+        value: The value.
+        max_bytes: The largest number of bytes that are copied.
+    """
+    if type(value) in _VIEW_TYPES:
+        try:
+            size = value.nbytes if isinstance(value, memoryview) else len(value)
+            return bytes(value[:]) if size <= max_bytes else None
+        except ValueError:  # The view was released, or the file was closed.
+            return None
+    if type(value).__name__ == "Generator":
+        return value.get_state().numpy().copy()
+    is_dense = value.layout == sys.modules["torch"].strided
+    size = value.numel() * value.element_size()
+    return _as_bytes(value).copy() if is_dense and size <= max_bytes else None
+
+
+def restore(value: Any, before: Any) -> None:
+    """Write what `read` returned back into a value.
+
+    Args:
+        value: The value.
+        before: The earlier contents. If they are None, the value stays as it is.
+    """
+    if before is None:
+        return
+    if isinstance(value, memoryview):
+        if not value.readonly:
+            value.cast("B")[:] = before
+    elif type(value) in _VIEW_TYPES:
+        value[:] = before
+    elif type(value).__name__ == "Generator":
+        value.set_state(sys.modules["torch"].from_numpy(before))
+    elif _as_bytes(value).shape == before.shape:
+        flat = sys.modules["torch"].from_numpy(before).view(value.dtype)
+        value.detach().copy_(flat.reshape(value.shape))
+
+
+def _as_bytes(tensor: Any) -> np.ndarray:
+    """Return the memory of a tensor as an array of bytes, which NumPy has for all dtypes."""
+    torch = sys.modules["torch"]
+    flat = tensor.detach().contiguous().reshape(-1)
+    found: np.ndarray = flat.view(torch.uint8).cpu().numpy()
+    return found
