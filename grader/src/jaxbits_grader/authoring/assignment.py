@@ -32,7 +32,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Assignment:
-    """An assignment with its solutions and hidden tests but without its `# variant:` comments."""
+    """An assignment with its solutions and hidden tests.
+
+    Its cells have no `# variant:` comments.
+    """
 
     name: str
     title: str
@@ -43,6 +46,8 @@ class Assignment:
     notebook: NotebookNode
     # Why a test has to run in the student's process, keyed by grade_id.
     together: dict[str, str] = field(default_factory=dict)
+    # The source of each test that has `# variant:` comments, with them, keyed by grade_id.
+    variable_tests: dict[str, str] = field(default_factory=dict)
 
     @property
     def points(self) -> int:

@@ -97,8 +97,11 @@ def parse_assignment(text: str, name: str) -> Assignment:
     notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": LANGUAGE})
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     together: dict[str, str] = {}
+    variable_tests: dict[str, str] = {}
     for number, cell in enumerate(notebook.cells, 1):
-        cell.source = without_variant_comments(cell.source)
+        commented, cell.source = cell.source, without_variant_comments(cell.source)
+        if commented != cell.source:
+            variable_tests[str(nbgrader_metadata(cell).get("grade_id"))] = commented
         if reason := nbgrader_metadata(cell).get("together"):
             together[str(nbgrader_metadata(cell).get("grade_id"))] = str(reason)
         _complete_metadata(cell, number, name)
@@ -113,6 +116,7 @@ def parse_assignment(text: str, name: str) -> Assignment:
         tasks=tasks,
         notebook=notebook,
         together=together,
+        variable_tests=variable_tests,
     )
 
 

@@ -61,6 +61,7 @@ class Channel(Codec):
         self._encoding: list[Any] = []
         self._evaluator = JaxprEvaluator(self)
         self.sent_recorder = False  # Whether a function that records its calls was sent.
+        self.transformed = False  # Whether a derivative or a map of an answer was computed here.
 
     def set_given(self, names: set[str]) -> None:
         """Note which names the given cells define, so that their values can be sent by name."""
@@ -188,6 +189,7 @@ class Channel(Codec):
             }  # fmt: skip
         finally:
             self._inputs = None
+        self.transformed |= any(type(value) is not _jit_tracer() for value in inputs)
         request["avals"] = [abstract_data(jax.typeof(value)) for value in inputs]
         reply = self._reply(request)
         outer = self._outputs
@@ -229,6 +231,14 @@ class Channel(Codec):
             return super().decode(data, depth)
         except NotPlain as error:
             raise CannotSplit(str(error)) from None
+
+
+@functools.cache
+def _jit_tracer() -> type:
+    """Return the class of the tracers that an answer gets in the student's process."""
+    found: list[type] = []
+    jax.make_jaxpr(lambda value: found.append(type(value)))(0.0)
+    return found[0]
 
 
 def _current_settings() -> dict[str, Any]:

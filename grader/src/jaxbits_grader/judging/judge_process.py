@@ -115,7 +115,7 @@ class Judge:
     def run_test(self, source: str, answers: list[str]) -> dict[str, Any]:
         """Run a test, and return the error that it raises and the checks that it had to skip."""
         self.skipped.clear()
-        self.channel.sent_recorder = False
+        self.channel.sent_recorder = self.channel.transformed = False
         try:
             self._bind(answers)
             failure = self._run(source)
@@ -123,6 +123,9 @@ class Judge:
             return {"cannot": str(reason)}
         if _PATCHES.search(source):
             self.skipped.add("patches")
+        if self.channel.transformed:
+            # The answer was traced as under `jit`, but it could return something else under `grad`.
+            self.skipped.add("transformations")
         if self.channel.sent_recorder:
             self.skipped.add("calls that a function of the test records")
         return {**failure, "skipped": sorted(self.skipped)}

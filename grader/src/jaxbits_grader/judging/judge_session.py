@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from jaxbits_grader.authoring.assignment import Assignment
 from jaxbits_grader.authoring.cell_markers import solution_source
+from jaxbits_grader.authoring.variants import draw_variant
 from jaxbits_grader.cell_names import bound_names, used_names
 from jaxbits_grader.judging.judge import Judge, JudgeEnded, JudgeNotStarted, Verdict, launch_judge
 from jaxbits_grader.notebook import nbgrader_metadata
@@ -52,6 +54,9 @@ class JudgeSession:
         self._judge: Judge | None = None
         self._given: list[_Given] = []
         self._answers = _answer_names(assignment)
+        # The same for everybody, but unknown unless one has the hidden tests of this variant.
+        sources = "".join(cell.source for cell in assignment.notebook.cells)
+        self._secret = hashlib.sha256(sources.encode()).hexdigest()
 
     def start(self) -> None:
         """Start a judge that has run the given cells so far.
@@ -81,8 +86,14 @@ class JudgeSession:
             except JudgeEnded:
                 self._judge = None  # The next test starts another one.
 
-    def run_test(self, kernel: Kernel, grade_id: str) -> Verdict:
+    def run_test(self, kernel: Kernel, grade_id: str, *, with_new_values: bool = False) -> Verdict:
         """Return the judge's verdict about a test of the answers that a kernel has defined.
+
+        Args:
+            kernel: The kernel.
+            grade_id: The name of the test.
+            with_new_values: Whether to use new values in the lines with a `# variant:` comment,
+                because the kernel already knows the others.
 
         Raises:
             KernelNotStarted: If no judge could be started, which is not the submission's fault.
@@ -91,6 +102,9 @@ class JudgeSession:
         if reason := self._assignment.together.get(grade_id):
             return Verdict(cannot=reason)
         source = self._assignment.cell(grade_id).source
+        if with_new_values:
+            variable = self._assignment.variable_tests.get(grade_id, source)
+            source = draw_variant(variable, f"{self._secret} {grade_id}")
         spent = 0.0
 
         def ask(request: str) -> str | None:
