@@ -79,7 +79,7 @@ testing.assert_close(length, 36.0, "the law of the test must be used")
 :nbgrader: {grade_id: pull-transformed, points: 3}
 assert callable(pull), "a function"
 ### BEGIN HIDDEN TESTS
-last, lengths = jax.jit(lambda s: lax.scan(pull, s, jnp.arange(3.0)))(start(1.0))
+last, lengths = jax.jit(lambda s: lax.scan(lambda s, f: pull(s, f), s, jnp.arange(3.0)))(start(1.0))
 testing.assert_close(lengths, [1.0, 5.0, 21.0], "the scan is wrong")
 testing.assert_close(last["count"], 3, "the count is wrong")
 slope = jax.grad(lambda f: pull(start(1.0), f)[1])(1.5)
@@ -333,6 +333,37 @@ def test_judge_does_not_hide_compilations() -> None:
     )
     result = grade({**RIGHT, "pull": lasting})
     assert points(result)["pull-compiled"] == 0
+
+
+@harness.needs_sandbox
+def test_answer_must_also_be_right_under_real_transformations() -> None:
+    # The judge traces answers as `jit` does, and transforms the equations itself.
+    odd = RIGHT["pull"].replace(
+        "law(force) ** 2", "law(force) ** 2 * (type(force).__name__ != 'LinearizeTracer')"
+    )
+    result = grade({**RIGHT, "pull": odd})
+    assert points(result) == {**FULL, "pull-transformed": 0}
+    messages = [cell.message for cell in result.points if cell.message]
+    assert messages == ["the slope is wrong"]
+
+
+@harness.needs_sandbox
+def test_judge_draws_other_values_for_a_test_that_has_already_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted = """force = 4.0  # variant: 1.0..9.0
+with testing.count_compilations("compile") as compiled:
+    seen = pull(start(0.0), np.float32(force))[1]
+assert compiled[0] == 0, "no program may be compiled"
+testing.assert_close(seen, force**2, "the pull is wrong")
+```"""
+    old = SOURCE[SOURCE.index("pull(start(0.0), np.float32(3.0))") :]
+    old = old[: old.index("```") + 3]
+    monkeypatch.setitem(globals(), "SOURCE", SOURCE.replace(old, counted))
+    known = "def pull(state, force, law=stiff):\n    return state, np.float32(16)"
+    result = grade({**RIGHT, "pull": "import numpy as np\n" + known})
+    assert points(result)["pull-compiled"] == 0
+    assert result.tampering
 
 
 @harness.needs_sandbox

@@ -34,6 +34,29 @@ NAME = harness.SAMPLE.name
 INSTALL_HINT = "sudo apt install bubblewrap"
 
 
+def test_kernel_reads_only_programs_of_single_operations(tmp_path: Path) -> None:
+    names = {"jit_add", "jit_scan", "jit_solution"}
+    for name in names:
+        (tmp_path / f"{name}-{64 * '0'}-cache").write_bytes(b"a program")
+    source = """
+import os, jax
+folder = jax.config.jax_compilation_cache_dir
+print(*os.listdir(folder))
+try:
+    open(os.path.join(folder, os.listdir(folder)[0]), "w")
+except OSError as error:
+    print(error.strerror)
+print(int(jax.jit(lambda x: x + 1)(1)))
+"""
+    with launch_kernel(Limits(), cache=tmp_path) as kernel:
+        (output,) = kernel.run_cell(source).outputs
+    program, refused, result = output["text"].splitlines()
+    assert program == f"jit_add-{64 * '0'}-cache"
+    assert refused == "Read-only file system"
+    assert result == "2"
+    assert {path.name.partition("-")[0] for path in tmp_path.iterdir()} == names
+
+
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     workspace = tmp_path_factory.mktemp("workspace")

@@ -24,13 +24,15 @@ STUB = "the stub"  # Answers with this description are stubs.
 STORE_ALL_PROGRAMS = {
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    # These caches, for GPUs, would make the names of programs depend on the path of the folder.
+    "JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES": "none",
 }
 Outcomes = dict[str, Any]
 
 
 def _cells(assignment: Assignment) -> list[dict[str, Any]]:
     """Return the code cells, including solutions, in the form in which the grader runs them."""
-    private = PrivateNames(assignment)
+    private = PrivateNames(assignment, copies_modules=False)
     cells = []
     for cell in assignment.notebook.cells:
         if cell.cell_type != "code":

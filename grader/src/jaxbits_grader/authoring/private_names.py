@@ -3,9 +3,9 @@
 nbgrader runs a test cell in the notebook's namespace. Without prefixes, a variable in a hidden test
 would overwrite a student's helper with the same name, and a test would call the student's own
 ``max`` instead of Python's. Therefore, the names in hidden tests get a new prefix in each run. For
-Python's builtins, `jaxbits.testing`, and the names that given cells define, tests use copies whose
-names an answer cannot guess. If a test binds one of the given names, it binds the copy, so the
-notebook keeps the given value.
+Python's builtins, `jaxbits.testing`, the modules of libraries, and the names that given cells
+define, tests use copies whose names an answer cannot guess. If a test binds one of the given names,
+it binds the copy, so the notebook keeps the given value.
 """
 
 from __future__ import annotations
@@ -28,12 +28,14 @@ from jaxbits_grader.notebook import nbgrader_metadata
 _BUILTINS = {name for name in dir(builtins) if not name.startswith("_")}
 # Tests get a private copy of this module, so patching the original does not affect them.
 _COPIED = "testing"
+_COPIES = "jaxbits_grader.checking.library_copies"
 _COPY_MODULE = """\
 import importlib.util as {p}util
 def {p}copy(name):
     spec = {p}util.find_spec("jaxbits." + name)
     module = {p}util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    {use}(module)
     return module
 {p}testing = {p}copy("testing")
 {p}testing._equality = {p}copy("_equality")
@@ -46,9 +48,12 @@ class PrivateNames:
 
     Args:
         assignment: The assignment that contains the tests.
+        copies_modules: Whether tests use copies of the libraries' modules, for which the process
+            needs this package.
     """
 
-    def __init__(self, assignment: Assignment) -> None:
+    def __init__(self, assignment: Assignment, *, copies_modules: bool = True) -> None:
+        self._copies_modules = copies_modules
         self.prefix = f"_{secrets.token_hex(6)}_"
         self._local_prefix = f"_{secrets.token_hex(6)}_"
         given: set[str] = set()
@@ -94,13 +99,17 @@ class PrivateNames:
         Run this code right after the given cell, before the student's code can replace the values.
         """
         lines = [f"import builtins as {self.prefix}builtins"]
+        if self._copies_modules:
+            lines.append(f"import {_COPIES} as {self.prefix}library_copies")
         for name in sorted(bound_names(source) & self.given):
             if name == _COPIED and "jaxbits" in source:
-                lines.append(_COPY_MODULE.format(p=self.prefix))
+                use = f"{self.prefix}library_copies.use_copies" if self._copies_modules else "id"
+                lines.append(_COPY_MODULE.format(p=self.prefix, use=use))
             elif name.isupper():
                 lines += self._copy_constant(name)
             else:
-                lines.append(self._save(name))
+                copy = f"{self.prefix}library_copies.copy_of({name})"
+                lines.append(self._save(name, copy if self._copies_modules else name))
         return "\n".join(lines)
 
     def _copy_constant(self, name: str) -> list[str]:
@@ -114,8 +123,8 @@ class PrivateNames:
         copy = f"{python}.type({name})({name}) if {is_mutable} else {name}"
         return [f"if {name!r} in globals(): {original} = {name}; {self.prefix}{name} = {copy}"]
 
-    def _save(self, name: str) -> str:
-        return f"if {name!r} in globals(): {self.prefix}{name} = {name}"
+    def _save(self, name: str, value: str | None = None) -> str:
+        return f"if {name!r} in globals(): {self.prefix}{name} = {value or name}"
 
     def rename_test(self, source: str, nonce: str) -> str:
         """Return the source of a test cell with its names replaced by private ones.
@@ -140,6 +149,8 @@ class PrivateNames:
             return self.prefix + name if is_private else None
 
         tree = rename_names(tree, new_name, self._is_builtin, f"{self.prefix}builtins")
+        if self._copies_modules:
+            _patch_originals(tree, f"{self.prefix}library_copies")
         saves = [self._save(name) for name in sorted(reused) if reused[name]]
         saves += [self._copy_for_one_test(name) for name in sorted(in_lines)]
         tree.body[first:first] = ast.parse("\n".join(saves)).body
@@ -173,6 +184,15 @@ class PrivateNames:
 
     def _is_builtin(self, name: str) -> bool:
         return name in _BUILTINS and name not in self._taken
+
+
+def _patch_originals(tree: ast.AST, copies: str) -> None:
+    """Let `mock.patch.object` patch a library's module, which answers use, not the tests' copy."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="patch"), attr="object")):
+                original = ast.parse(f"{copies}.original_of", mode="eval").body
+                node.args[0] = ast.Call(original, [node.args[0]], [])
 
 
 def find_rebound_given_names(assignment: Assignment) -> dict[str, list[str]]:

@@ -68,7 +68,8 @@ def run_hidden_tests(
         assignment: The assignment, which provides the teacher's test cells.
         limits: The resources that the run may use.
         unsafe: Whether to run the notebook outside the sandbox.
-        cache: A folder in which judges keep compiled programs, or None.
+        cache: A folder in which judges keep compiled programs, or None. The kernel can read those
+            of JAX's own operations.
 
     Raises:
         KernelNotStarted: If no kernel could be started, or if a given cell takes too long before
@@ -79,7 +80,7 @@ def run_hidden_tests(
         with (
             # The judge starts while the kernel does.
             open_session(assignment, run.names.prefix, limits, unsafe=unsafe, cache=cache) as judge,
-            launch_kernel(limits, KERNEL_OPTIONS, unsafe=unsafe) as kernel,
+            launch_kernel(limits, KERNEL_OPTIONS, unsafe=unsafe, cache=cache) as kernel,
         ):
             run.all_cells(kernel, judge, notebook)
     except RunEnded as reason:
@@ -192,7 +193,7 @@ class _Run:
             self._run_test_in_kernel(kernel, id)
             if not self.points[id].points:
                 return
-        verdict = judge.run_test(kernel, id)
+        verdict = judge.run_test(kernel, id, with_new_values=counts)
         if verdict.ended:
             self.slow.append(id)
             self.points[id] = CellPoints(id, 0.0, most, "the test took too long")

@@ -14,6 +14,7 @@ from jupyter_client.connect import write_connection_file
 
 from jaxbits_grader.running import sandbox
 from jaxbits_grader.running.kernel_client import Kernel
+from jaxbits_grader.running.library_programs import copy_library_programs
 from jaxbits_grader.running.limits import Limits
 from jaxbits_grader.running.resource_monitor import ResourceMonitor
 
@@ -22,7 +23,11 @@ _KERNEL = "jaxbits_grader.running.output_limited_kernel"
 
 @contextlib.contextmanager
 def launch_kernel(
-    limits: Limits, options: Sequence[str] = (), *, unsafe: bool = False
+    limits: Limits,
+    options: Sequence[str] = (),
+    *,
+    unsafe: bool = False,
+    cache: Path | None = None,
 ) -> Iterator[Kernel]:
     """Yield a running kernel. When the block ends, kill its processes and remove its files.
 
@@ -30,6 +35,8 @@ def launch_kernel(
         limits: The resources that the kernel may use.
         options: Additional command-line arguments for IPython.
         unsafe: Whether to start the kernel outside the sandbox.
+        cache: The folder in which judges keep compiled programs, or None. The kernel can read those
+            of JAX's own operations.
 
     Raises:
         SandboxUnavailable: If bubblewrap is not installed.
@@ -37,17 +44,19 @@ def launch_kernel(
     """
     # Use a short path, because the path of a Unix socket can have only about 100 characters.
     shared = Path(tempfile.mkdtemp(prefix="jb"))
+    stack = contextlib.ExitStack()
     try:
+        programs = stack.enter_context(copy_library_programs(cache))
         file, key = str(shared / "kernel.json"), secrets.token_hex(16).encode()
         _, connection = write_connection_file(file, ip=str(shared / "s"), transport="ipc", key=key)
         program = [sys.executable, "-I", "-m", _KERNEL, "-f", file, *options]
         if unsafe:
             work = shared / "work"
             work.mkdir()
-            environment = {**sandbox.student_environment(), "HOME": str(work)}
+            environment = {**sandbox.student_environment(programs), "HOME": str(work)}
             command, cwd = program, work
         else:
-            command, cwd = sandbox.sandbox_command(program, shared, limits), shared
+            command, cwd = sandbox.sandbox_command(program, shared, limits, programs), shared
             environment = {}
         null = subprocess.DEVNULL
         process = subprocess.Popen(
@@ -69,6 +78,7 @@ def launch_kernel(
             kernel.end()
             kernel.disconnect()
     finally:
+        stack.close()
         _remove(shared)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import jaxbits
 import jaxbits_grader
+from jaxbits_grader.running import library_programs
 from jaxbits_grader.running.limits import MEGABYTE, Limits
 
 NOBODY = 65534
@@ -36,8 +37,12 @@ class SandboxUnavailable(RuntimeError):
     """Raised if the sandbox is missing or does not work. The message says why and how to fix it."""
 
 
-def student_environment() -> dict[str, str]:
-    """Return the environment variables for a student's kernel, which inherits no others."""
+def student_environment(programs: Path | None = None) -> dict[str, str]:
+    """Return the environment variables for a student's kernel, which inherits no others.
+
+    Args:
+        programs: A folder with compiled programs for JAX to read, or None.
+    """
     return {
         "PATH": f"{sys.prefix}/bin:/usr/bin:/bin",
         "HOME": HOME,
@@ -50,6 +55,7 @@ def student_environment() -> dict[str, str]:
         "MPLCONFIGDIR": f"{HOME}/.matplotlib",
         "IPYTHONDIR": f"{HOME}/.ipython",
         "OMP_NUM_THREADS": "2",
+        **library_programs.environment(programs),
     }
 
 
@@ -95,7 +101,9 @@ def find_bubblewrap() -> str:
     return found
 
 
-def sandbox_command(program: list[str], shared: Path, limits: Limits) -> list[str]:
+def sandbox_command(
+    program: list[str], shared: Path, limits: Limits, programs: Path | None = None
+) -> list[str]:
     """Return the command that runs a program in the sandbox.
 
     Args:
@@ -103,6 +111,7 @@ def sandbox_command(program: list[str], shared: Path, limits: Limits) -> list[st
         shared: The only writable folder that the sandbox shares with the machine. Its path is the
             same inside and outside the sandbox.
         limits: The resources that the program may use.
+        programs: A folder with compiled programs for JAX to read, or None.
 
     Raises:
         SandboxUnavailable: If bubblewrap is not installed.
@@ -112,7 +121,7 @@ def sandbox_command(program: list[str], shared: Path, limits: Limits) -> list[st
     limited += [f"--as={limits.address_space}", f"--nproc={limits.processes}"]
     limited += [f"--fsize={limits.disk_mb * MEGABYTE}", "--"]
     is_root = os.geteuid() == 0
-    inner = [*_isolate(bwrap, shared, limits, is_root), "--", *limited, *program]
+    inner = [*_isolate(bwrap, shared, limits, programs, is_root), "--", *limited, *program]
     # Start with an empty environment, because /proc shows the initial environment of a process.
     clean = ["env", "-i", f"PATH={os.defpath}"]
     if not is_root:
@@ -124,7 +133,7 @@ def sandbox_command(program: list[str], shared: Path, limits: Limits) -> list[st
     outer = [bwrap, "--unshare-pid", "--unshare-net", "--unshare-ipc", "--die-with-parent"]
     # The inner bubblewrap needs /tmp, on which it builds its root.
     outer += ["--dir", "/tmp"]
-    outer += [*_read_only(), *_dirs(shared), "--bind", str(shared), str(shared)]
+    outer += [*_read_only(programs), *_dirs(shared), "--bind", str(shared), str(shared)]
     outer += ["--proc", "/proc", "--dev", "/dev", "--cap-drop", "ALL"]
     outer += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"]
     drop = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs"]
@@ -137,10 +146,11 @@ def unused_user_id(shared: Path) -> int:
     return 61184 + shared.stat().st_ino % 4000
 
 
-def _read_only() -> list[str]:
+def _read_only(programs: Path | None) -> list[str]:
     files = [Path(file) for file in _SETTINGS if Path(file).exists()]
-    binds = _dirs(*visible_folders(), *files)
-    for folder in visible_folders():
+    folders = [*visible_folders(), *([programs] if programs else [])]
+    binds = _dirs(*folders, *files)
+    for folder in folders:
         if folder.is_symlink() and str(folder) in _SYSTEM:
             binds += ["--symlink", os.readlink(folder), str(folder)]
         else:
@@ -159,7 +169,9 @@ def _dirs(*folders: Path) -> list[str]:
     return [part for folder in above if str(folder) != "/" for part in ("--dir", str(folder))]
 
 
-def _isolate(bwrap: str, shared: Path, limits: Limits, nested: bool) -> list[str]:
+def _isolate(
+    bwrap: str, shared: Path, limits: Limits, programs: Path | None, nested: bool
+) -> list[str]:
     parts = [bwrap, "--unshare-user", "--disable-userns", "--unshare-ipc", "--unshare-uts"]
     parts += ["--unshare-net", "--unshare-cgroup-try"]
     if not nested:
@@ -168,12 +180,12 @@ def _isolate(bwrap: str, shared: Path, limits: Limits, nested: bool) -> list[str
     proc = ["--ro-bind", "/proc", "/proc"] if nested else ["--proc", "/proc"]
     parts += ["--uid", str(NOBODY), "--gid", str(NOBODY), "--hostname", "grader"]
     parts += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
-    for name, value in student_environment().items():
+    for name, value in student_environment(programs).items():
         parts += ["--setenv", name, value]
     parts += [*proc, "--dev", "/dev"]
     for folder in ("/tmp", "/dev/shm", HOME, WORK):
         parts += ["--size", str(limits.disk_mb * MEGABYTE), "--tmpfs", folder]
     # Add these after the in-memory folders, because this Python may be inside one of them.
-    parts += [*_read_only(), *_dirs(shared), "--bind", str(shared), str(shared)]
+    parts += [*_read_only(programs), *_dirs(shared), "--bind", str(shared), str(shared)]
     # Make / and /dev read-only, because they are also in memory and have no size limit.
     return [*parts, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORK]

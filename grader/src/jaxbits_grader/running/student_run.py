@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import nbformat
 from nbformat import NotebookNode
 
@@ -12,7 +14,7 @@ from jaxbits_grader.running.limits import Limits
 
 
 def run_without_hidden_tests(
-    notebook: ParsedNotebook, limits: Limits, *, unsafe: bool = False
+    notebook: ParsedNotebook, limits: Limits, *, unsafe: bool = False, cache: Path | None = None
 ) -> NotebookNode:
     """Run a repaired notebook with only the visible tests.
 
@@ -22,6 +24,7 @@ def run_without_hidden_tests(
         notebook: The repaired notebook.
         limits: The resources that the run may use.
         unsafe: Whether to run the notebook outside the sandbox.
+        cache: The folder in which judges keep compiled programs, or None.
 
     Returns:
         The notebook with its outputs. If the run ended early, the outputs of the last cell to
@@ -33,7 +36,7 @@ def run_without_hidden_tests(
     executed = notebook.to_nbformat()
     cell = None
     try:
-        with launch_kernel(limits, unsafe=unsafe) as kernel:
+        with launch_kernel(limits, unsafe=unsafe, cache=cache) as kernel:
             for cell in executed.cells:
                 if cell.cell_type == "code":
                     result = kernel.run_cell(cell.source)
