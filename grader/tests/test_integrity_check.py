@@ -94,6 +94,15 @@ OWN = {
     ),
     "key_reuse": ("jaxbits.detect", "detect.key_reuse = lambda *a: []"),
     "side_effect": ("jaxbits.detect", "detect.side_effect = testing.assert_close"),
+    # Functions of the libraries themselves take the place of others here.
+    "jax.numpy.argmax": ("jax.numpy", "jnp.argmax = jnp.argmin"),
+    "another function of NumPy": ("numpy", "np.allclose = np.array_equal"),
+    "another module of NumPy": ("numpy", "np.testing = np.random"),
+    "optax.apply_updates": ("optax", "import copy, optax; optax.apply_updates = copy.deepcopy"),
+    "a method": (
+        "jaxlib._jax",
+        "type(jnp.ones(1)).__eq__ = type(jnp.ones(1)).__ne__",
+    ),
     "a constant": (
         "jaxbits.detect._side_effect",
         "import sys\nsys.modules['jaxbits.detect._side_effect'].OUTPUT = 'state'",
@@ -145,11 +154,9 @@ found = {}
 shell.run_cell(request["imports"])
 from jaxbits_grader.checking import census
 from jaxbits_grader.checking.integrity_check import find_replaced
-import ast
-first = ast.literal_eval(census.prepare({}))
+first = set(census.prepare({}).splitlines())
 def changed_parts():
-    now = ast.literal_eval(census.take({}))
-    return [name for name, value in first.items() if now.get(name) != value]
+    return [line.partition(" ")[2] for line in first - set(census.take({}).splitlines())]
 if request["one_by_one"]:
     for name, source in request["cells"].items():
         read_end, write_end = os.pipe()
@@ -214,4 +221,5 @@ def test_find_replaced_finds_nothing_in_honest_session(tmp_path: Path) -> None:
 def test_find_replaced_works_without_kernel(tmp_path: Path) -> None:
     cells = {"honest": HONEST[4], "numpy.allclose": TAMPERED["numpy.allclose"]}
     found = check_sessions(tmp_path, cells, one_by_one=False, as_kernel=False)
-    assert found == {"honest": "", "numpy.allclose": "numpy.allclose"}
+    assert found["honest"] == ""
+    assert found["numpy.allclose"].splitlines() == ["numpy.allclose", "numpy"]

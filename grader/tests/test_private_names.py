@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 import grading_harness as harness
+import numpy as np
 import pytest
 from jaxbits_grader.authoring.assignment_source import (
     find_assignments,
@@ -91,6 +92,35 @@ def run_notebook(*student_cells: str, answer: str = HONEST_ANSWER) -> dict[str, 
     assert names[private.finished_name] == "through"
     names["redefined"] = eval(private.redefinition_query(), names)
     return names
+
+
+def test_tests_use_copies_of_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = SOURCE.replace("from jaxbits import testing", "import numpy as np").replace(
+        'testing.assert_close(total(xs), 3, "the sum")',
+        'assert not np.allclose(total(xs), 4), "the sum"',
+    )
+    sums = parse_assignment(text[: text.index("### BEGIN HIDDEN")] + "```\n", "sums")
+    private, names = PrivateNames(sums), {"__name__": "__main__"}
+    given = sums.cell("given").source
+    exec(given + "\n" + private.save_given_names(given) + "\n" + HONEST_ANSWER, names)
+    monkeypatch.setattr(np, "allclose", lambda *args: True)
+    exec(private.rename_test(sums.cell("total-values").source, "through"), names)
+    assert names[private.finished_name] == "through"
+
+
+def test_patch_in_a_test_reaches_the_answer() -> None:
+    patched = "with mock.patch.object(np, 'sum', lambda x: 7):\n    assert total([1]) == 7"
+    text = SOURCE.replace("from jaxbits import testing", "import numpy as np").replace(
+        'testing.assert_close(total(xs), 3, "the sum")', f"from unittest import mock\n{patched}"
+    )
+    sums = parse_assignment(text[: text.index("### BEGIN HIDDEN")] + "```\n", "sums")
+    private, names = PrivateNames(sums), {"__name__": "__main__"}
+    given = sums.cell("given").source
+    answer = "def total(xs):\n    return np.sum(xs)"
+    exec(given + "\n" + private.save_given_names(given) + "\n" + answer, names)
+    exec(private.rename_test(sums.cell("total-values").source, "through"), names)
+    assert names[private.finished_name] == "through"
+    assert np.sum([1, 2]) == 3
 
 
 def test_rename_test_leaves_no_hidden_name() -> None:

@@ -240,6 +240,12 @@ ODD = {
     "evaluated annotations": "import inspect\ninspect.signature(f, eval_str=True)",
     "a thread": "import asyncio\nasyncio.to_thread(f)",
     "a program compiled ahead of time": "jax.jit(f).lower(1.0).compile()",
+    "a program lowered with named arguments": "jax.jit(f).lower(x=1.0)",
+    "an exported program": "import jax\njax.export.export(f)(1.0)",
+    "a class that is registered as data": (
+        "import jax\nkind = [type(jax)][0]\n"
+        "jax.tree_util.register_dataclass(kind, data_fields=[name], meta_fields=[])"
+    ),
     "code in a text": "run('import sys\\nparts = sys.modules')",
     "code as a set-up": "import timeit\ntimeit.timeit('pass', setup=text)",
     "code for NumPy": "np.testing.runstring(text, {})",
@@ -418,6 +424,9 @@ def test_scan_notebook_reports_new_meanings_of_given_imports() -> None:
         new_notebook(cells=[*released.cells, new_code_cell("[nnx := x for x in (1,)]")]), released
     )
     assert "gives nnx another meaning" in walrus.odd[0]
+    for source in ("globals()['nnx'] = 1", "match 1:\n    case nnx:\n        pass"):
+        found = scan(new_notebook(cells=[*released.cells, new_code_cell(source)]), released)
+        assert "makes nnx something other than flax.nnx" in found.odd[0]
     other = new_code_cell("nnx = make()\ndef lax():\n    pass")
     found = scan(new_notebook(cells=[*released.cells, other]), released)
     assert [line.partition(": ")[2] for line in found.odd] == [

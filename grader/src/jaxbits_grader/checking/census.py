@@ -12,12 +12,17 @@ import sys
 # A submission can replace functions of `hashlib` and the names in `types`, but not these.
 _FunctionType, _ModuleType = type(lambda: None), type(sys)
 _OWN = ("jaxbits", "jaxbits_grader")
+_JAX = {"jax", "jaxlib"}
+# What tests call, directly or through the project's modules.
+_LIBRARIES = {*_JAX, "numpy", "flax", "optax", "IPython", "ipykernel", "traitlets"}
+_NEVER_CALLED = ("jaxlib.mlir", "jaxlib.mosaic", "numpy.f2py", "numpy.ma", "numpy.typing")
+_WRAPPERS = (property, classmethod, staticmethod)
 # These packages contain the functions that tests call. Some are imported only when they are used.
 _IMPORTED = ("jaxbits.detect", "jaxbits._analysis", "jaxbits._jax_compat")
 
 
 def take(given: dict[str, str]) -> str:
-    """Return the `repr` of a dictionary that maps the name of each part to its fingerprint.
+    """Return a line for each part, with its fingerprint and its name.
 
     Args:
         given: The private names of what given cells define, with the names in the notebook. Only
@@ -29,7 +34,10 @@ def take(given: dict[str, str]) -> str:
         for private, name in given.items()
         if name.isupper() or isinstance(notebook.get(private), _FunctionType | type)
     }
-    return repr({name: _fingerprint(members) for name, members in parts.items()})
+    own = {name: _fingerprint(members) for name, members in parts.items()}
+    found = _library_prints() | own
+    # A module that a submission has made could have a name with another line in it.
+    return "\n".join([f"{found[name]} {name}" for name in found if name.isprintable()])
 
 
 def _given_value(value: object, depth: int = 0) -> object:
@@ -44,7 +52,7 @@ def _given_value(value: object, depth: int = 0) -> object:
 
 
 def prepare(given: dict[str, str]) -> str:
-    """Import the modules that a test could import, and return the first census.
+    """Import the modules that a test could import, and take the first census.
 
     Args:
         given: The same as for `take`.
@@ -54,12 +62,16 @@ def prepare(given: dict[str, str]) -> str:
     importlib.import_module("jaxbits_grader.judging.answer_server")
     for package in _IMPORTED:
         found = importlib.import_module(package)
-        for module in pkgutil.walk_packages(found.__path__, f"{package}."):
-            importlib.import_module(module.name)
+        for part in pkgutil.walk_packages(found.__path__, f"{package}."):
+            importlib.import_module(part.name)
     for package in ("jaxbits", "jaxbits.detect"):
         # These packages import a member only when it is used.
         for name in dir(sys.modules[package]):
             getattr(sys.modules[package], name)
+    copies = importlib.import_module("jaxbits_grader.checking.library_copies")
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "jaxbits":
+            copies.use_copies(module)
     watch = sys.modules["jaxbits_grader.checking.detector_watch"]
     watch.start()  # From now on, no comment hides a finding.
     watch.stop()
@@ -81,6 +93,55 @@ def _parts() -> dict[str, dict[str, object]]:
                 if is_copy and sys.modules.get(part.__name__) is not part:
                     parts[f"the tests' {part.__name__}"] = vars(part)
     return parts | _shell_parts()
+
+
+def _library_prints() -> dict[str, str]:
+    """Return the fingerprint of each module of a library. There are many, so this is quick."""
+    seen: set[int] = set()
+    return {
+        name: str(tuple(_identities(name, module, seen)).__hash__())
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] in _LIBRARIES
+        and not name.startswith(_NEVER_CALLED)
+        and isinstance(module, _ModuleType)
+    }
+
+
+def _identities(module_name: str, module: object, seen: set[int]) -> list[object]:
+    """Return what identifies the members of a module, and those of its classes.
+
+    Args:
+        module_name: The name of the module.
+        module: The module.
+        seen: The classes that other modules have. The classes in this module are added.
+    """
+    found: list[object] = []
+    for name, value in list(vars(module).items()):
+        kind = type(value)
+        if kind is _FunctionType:
+            found += name, id(value), id(value.__code__), id(value.__defaults__)
+        elif kind is _ModuleType:
+            if not _is_submodule(module_name, name, value):
+                found += name, id(value)
+        elif isinstance(value, type):
+            found += name, id(value)
+            if id(value) not in seen and value.__module__.partition(".")[0] in _LIBRARIES:
+                seen.add(id(value))
+                for attribute, part in list(vars(value).items()):
+                    # Some of jaxlib's classes get the classes of their iterators later.
+                    if (callable(part) and not isinstance(part, type)) or type(part) in _WRAPPERS:
+                        found += attribute, id(part)
+        elif callable(value):
+            found += name, id(value)
+    return found
+
+
+def _is_submodule(parent: str, name: str, value: object) -> bool:
+    """Return whether a name refers to a submodule, which may have been imported later."""
+    if not isinstance(value, _ModuleType) or sys.modules.get(value.__name__) is not value:
+        return False
+    roots = {part.partition(".")[0] for part in (parent, value.__name__)}
+    return value.__name__.rpartition(".")[2] == name and (len(roots) == 1 or roots <= _JAX)
 
 
 def _shell_parts() -> dict[str, dict[str, object]]:

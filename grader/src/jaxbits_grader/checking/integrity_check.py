@@ -19,9 +19,10 @@ import jaxbits
 import jaxbits_grader
 
 # A notebook has no reason to change anything in these packages, whose functions run or check tests.
-_CHECKED = {"IPython", "ipykernel", "traitlets", "numpy", "jax", "jaxlib", "flax", "optax"}
-_CHECKED |= {"ast", "builtins", "codeop", "inspect", "linecache", "math", "operator", "tokenize"}
+_LIBRARIES = {"IPython", "ipykernel", "traitlets", "numpy", "jax", "jaxlib", "flax", "optax"}
+_CHECKED = _LIBRARIES | {"ast", "builtins", "codeop", "inspect", "linecache", "math", "operator"}
 _CHECKED |= {
+    "tokenize",
     "traceback",
     "warnings",
     "asyncio",
@@ -47,14 +48,18 @@ _INSTALLED = tuple({sys.prefix, sys.base_prefix, *_SITES, *_PARENTS})
 _MAX_WRAPPERS = 10
 
 
-def find_replaced(names: Iterable[str] = ()) -> str:
+def find_replaced(names: Iterable[str] = (), *, in_libraries: bool = True) -> str:
     """Return the names of objects that tests use but the notebook has replaced, one per line.
 
     Args:
         names: Additional names to check because the next test uses them.
+        in_libraries: Whether to search the libraries' modules, too, which takes longer. The census
+            knows whether one of them has changed.
     """
     # Check builtins first, because the other checks may fail if a builtin has been replaced.
-    found = set(_replaced_in_module("builtins", builtins, set())) or set(_replaced(set(names)))
+    found = set(_replaced_in_module("builtins", builtins, set())) or set(
+        _replaced(set(names), in_libraries)
+    )
     return "\n".join(sorted(found))
 
 
@@ -131,10 +136,11 @@ def _is_generated(function: Any) -> bool:
     return bool(module) and module != "__main__" and module in sys.modules
 
 
-def _replaced(names: set[str]) -> Iterator[str]:
+def _replaced(names: set[str], in_libraries: bool) -> Iterator[str]:
     seen: set[int] = set()
+    searched = _CHECKED if in_libraries else _CHECKED - _LIBRARIES
     for module_name, module in list(sys.modules.items()):
-        if module_name.partition(".")[0] in _CHECKED:
+        if module_name.partition(".")[0] in searched:
             yield from _replaced_in_module(module_name, module, seen)
     for module_name, name in _CLASSES:
         cls = getattr(sys.modules.get(module_name), name, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import re
 import secrets
@@ -16,7 +15,7 @@ from jaxbits_grader.running.kernel_client import CellResult, Kernel, KernelNotSt
 _SAFE_NAME = re.compile(r"[A-Za-z_.' ]{1,80}")
 _DETECTOR = re.compile(r"[a-z_]{1,30}|x64")
 _IMPORT = "__import__('jaxbits_grader.checking.{}', fromlist=['x'])"
-_REPLACED = _IMPORT.format("integrity_check") + ".find_replaced()"
+_REPLACED = _IMPORT.format("integrity_check") + ".find_replaced(in_libraries={})"
 _WRITTEN = _IMPORT.format("integrity_check") + ".find_written_modules()"
 _FAILURE_LINE = _IMPORT.format("failure_line") + ".last_failure_line()"
 _WATCH = _IMPORT.format("detector_watch")
@@ -27,7 +26,8 @@ _MINIMAL_TRACEBACKS = "--InteractiveShell.xmode=Minimal"
 # Import the check before the notebook can change `sys.path` and `sys.prefix`, because the check
 # reads there which folders contain installed packages.
 _EARLY_IMPORT = (
-    "--IPKernelApp.exec_lines=import jaxbits_grader.checking.integrity_check; del jaxbits_grader"
+    "--IPKernelApp.exec_lines=import jaxbits_grader.checking.integrity_check, "
+    "jaxbits_grader.checking.library_copies; del jaxbits_grader"
 )
 KERNEL_OPTIONS = (_MINIMAL_TRACEBACKS, _EARLY_IMPORT)
 
@@ -108,11 +108,8 @@ class Census:
 def _run_census(kernel: Kernel, function: str, given: Mapping[str, str]) -> dict[str, str] | None:
     source = Path(census.__file__).read_text()
     call = f"(lambda names: exec({source!r}, names) or names[{function!r}]({given!r}))({{}})"
-    try:
-        found = ast.literal_eval(kernel.evaluate(call) or "")
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
+    lines = [line.partition(" ") for line in (kernel.evaluate(call) or "").splitlines()]
+    return {name: fingerprint for fingerprint, _, name in lines} or None
 
 
 def altered_checks(kernel: Kernel, first: Census) -> Iterator[str]:
@@ -122,10 +119,11 @@ def altered_checks(kernel: Kernel, first: Census) -> Iterator[str]:
         kernel: The kernel.
         first: The census from before any student's cell ran.
     """
-    if changes := first.changes(kernel):
+    changes = first.changes(kernel)
+    if changes:
         yield f"it changed {', '.join(changes[:3])}"
     for what, query in (
-        ("replaced", _REPLACED),
+        ("replaced", _REPLACED.format(bool(changes))),
         ("made something pass that must fail:", _CANARIES),
     ):
         answer = kernel.evaluate(query)

@@ -37,10 +37,6 @@ def record_assignment(
         judge_method(name, value, where, names, found)
         return
     judge_name(name, value, path, where, names, found)
-    given = names.given.get(name)
-    if given and path != given and name not in protected_names.NAMES:
-        # Given functions, which some tests call in the student's process, use this name, too.
-        found.add("odd", where, f"makes {name} something other than {given}")
     function = names.function(value)
     scope.paths[name] = path
     if function is None:
@@ -67,6 +63,10 @@ def judge_name(
         names: The names known so far.
         found: The collection to which findings are added.
     """
+    given = names.given.get(name)
+    if given and path != given and name not in protected_names.NAMES:
+        # Given functions, which some tests call in the student's process, use this name, too.
+        found.add("odd", where, f"makes {name} something other than {given}")
     is_data = _is_data(value, names)
     instead = f"replaces Python's {name} with something else"
     if name in protected_names.NAMES:

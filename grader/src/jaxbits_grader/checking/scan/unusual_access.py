@@ -14,6 +14,7 @@ _ACCESSORS = {f"builtins.{name}" for name in ("getattr", "setattr", "delattr", "
 _ACCESSORS |= {"operator.attrgetter", "operator.methodcaller"}
 _ACCESS_METHODS = ("__getattribute__", "__setattr__", "__delattr__", "__getattr__")
 _NAMES_CLASSES = ("collections.namedtuple", "dataclasses.make_dataclass", "enum.", "typing.")
+_REGISTERS = ("jax.tree_util.register_", "jax.tree.register")
 _UNUSUAL_MODULE_NAMES = {"__builtins__", "__loader__", "__spec__"}
 
 
@@ -130,12 +131,16 @@ def _describe_call(
         return _describe_special_call(call.func, args)
     if isinstance(call.func, ast.Attribute) and not function:
         name = call.func.attr
-        if name == "compile" or (name == "lower" and args):
+        if name == "compile" or (name == "lower" and (args or call.keywords)):
             return f"compiles a program ahead of time ({name})"
     if function == "numpy.load" and len(args) > 2:
         return "reads pickled objects (allow_pickle)"
     if function in usual_names.SETTINGS and names.is_in_function:
         return f"changes a setting in a function ({function})"
+    if function.startswith(_REGISTERS) and args:
+        name = args[0].id if isinstance(args[0], ast.Name) else ""
+        is_own = name in names.function_names or (name and not names.is_bound(name))
+        return None if is_own else f"registers a class that it does not define ({function})"
     if args and _runs_unseen_text(call, function, args[0], names):
         return "may run a string as code"
     if function == "setattr" and len(args) > 2 and _mentions_function(args[2], names):

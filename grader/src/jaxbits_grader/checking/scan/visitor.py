@@ -145,6 +145,18 @@ class _Visitor(ast.NodeVisitor):
             self.found.add("odd", node, f"gives {node.target.id} another meaning (:=)")
         self.visit_Assign(node)
 
+    def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar) -> None:
+        if node.name:
+            record_assignment(node.name, None, None, node, self.names, self.found)
+        self.generic_visit(node)
+
+    visit_MatchStar = visit_MatchAs
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
+        if node.rest:
+            record_assignment(node.rest, None, None, node, self.names, self.found)
+        self.generic_visit(node)
+
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self._scan_annotation(node.annotation)
         self.visit_Assign(node)
