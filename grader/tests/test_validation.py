@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 
 import grading_harness as harness
@@ -200,7 +199,6 @@ def test_prove_names_test_that_needs_students_process(
     )
     (folder / SOURCE_FILE).write_text(together)
     assert main(["prove", str(folder), "--quiet"]) == 0
-    gc.collect()  # An event loop that a thread left open is a ResourceWarning, and so an error.
 
 
 def test_prove_rejects_zero_workers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -47,15 +46,18 @@ def _variant(options: argparse.Namespace) -> int:
 
 
 def _prove(options: argparse.Namespace) -> int:
-    from concurrent.futures import ThreadPoolExecutor
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
     from tempfile import TemporaryDirectory
 
     if options.workers < 1:
         raise ValueError(f"-j must be at least 1, got {options.workers}")
     folders = _find(options.folder)
     has_problems = False
-    with TemporaryDirectory() as cache, ThreadPoolExecutor(options.workers) as pool:
-        # Each assignment runs in processes of its own, for which its thread only waits.
+    # In Python 3.11, threads that parse code at the same time can get a SystemError:
+    # https://github.com/python/cpython/issues/106905
+    context = multiprocessing.get_context("forkserver")
+    with TemporaryDirectory() as cache, ProcessPoolExecutor(options.workers, context) as pool:
         futures = [pool.submit(_try_assignment, folder, options, Path(cache)) for folder in folders]
         try:
             for folder, future in zip(folders, futures, strict=True):
@@ -78,8 +80,6 @@ def _try_assignment(
     folder: Path, options: argparse.Namespace, cache: Path
 ) -> tuple[list[Attempt], list[str]]:
     """Try an assignment's answers, and return the attempts and what the grader notes."""
-    import asyncio
-
     from jaxbits_grader.authoring.validation import read_variant, validate
     from jaxbits_grader.checking.solution_check import find_solution_problems
     from jaxbits_grader.running.sandbox import SandboxUnavailable
@@ -88,8 +88,6 @@ def _try_assignment(
     # The grader runs submissions with its own Python.
     if options.python != sys.executable or any(attempt.problem for attempt in attempts):
         return attempts, []
-    # The kernel's client sets an event loop in this thread if none is running, and never closes it:
-    # https://github.com/jupyter/jupyter_core/blob/main/jupyter_core/utils/__init__.py
     try:
         return attempts, find_solution_problems(
             read_variant(folder, options.variant), cache / "judges"
@@ -97,9 +95,6 @@ def _try_assignment(
     except SandboxUnavailable as reason:
         print(f"Not tried with the grader: {reason}", file=sys.stderr)
         return attempts, []
-    finally:
-        with contextlib.suppress(RuntimeError):  # No loop was set.
-            asyncio.get_event_loop().close()
 
 
 def _course(options: argparse.Namespace) -> int:
