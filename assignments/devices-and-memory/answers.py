@@ -177,6 +177,20 @@ def mean_gradient(loss, params, rows, size):
     return jax.value_and_grad(mean)(jax.tree.map(lambda p: p.astype(jnp.float32), params))
 
 
+# %% mean-gradient · wrong: converts all rows to float32, also those that are indices
+def mean_gradient(loss, params, rows, size):
+    rows = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), rows)
+    n = len(jax.tree.leaves(rows)[0])
+    zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
+
+    def add(total, row):
+        found = jax.value_and_grad(loss)(params, row)
+        return jax.tree.map(lambda t, s: t + s.astype(t.dtype), total, found), None
+
+    total, _ = lax.scan(add, (jnp.float32(0), zeros), rows)
+    return jax.tree.map(lambda t: t / n, total)
+
+
 # %% mean-gradient · wrong: averages the gradients of the parts
 def mean_gradient(loss, params, rows, size):
     n = len(jax.tree.leaves(rows)[0])

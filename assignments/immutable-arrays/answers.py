@@ -567,6 +567,14 @@ def rehearse(step, plan, orders):
     return plans
 
 
+# %% rehearse · wrong: makes copies by adding 0, which converts booleans to integers
+def rehearse(step, plan, orders):
+    plans = [plan]
+    for order in orders:
+        plans.append(step(jax.tree.map(lambda leaf: leaf + 0, plans[-1]), order))
+    return plans
+
+
 # %% rehearse · wrong: makes copies by adding 0.0, which converts integers to floats
 def rehearse(step, plan, orders):
     plans = [plan]

@@ -162,6 +162,14 @@ def tray_loss(logits, y, real):
     return jnp.sum(jnp.where(real, each, 0.0)) / jnp.maximum(jnp.sum(real), 1)
 
 
+# %% tray-loss · wrong: counts the real rows in the dtype of the logits
+def tray_loss(logits, y, real):
+    count = jnp.maximum(real.astype(logits.dtype).sum(), 1)
+    logits = jnp.where(real, logits.reshape(real.shape).astype(jnp.float32), 0.0)
+    losses = optax.sigmoid_binary_cross_entropy(logits, jnp.where(real, y, 0).astype(jnp.float32))
+    return jnp.sum(jnp.where(real, losses, 0.0)) / count.astype(jnp.float32)
+
+
 # %% tray-loss · wrong: selects the real rows with a boolean mask
 def tray_loss(logits, y, real):
     logits = logits.reshape(real.shape).astype(jnp.float32)[real]
