@@ -64,6 +64,10 @@ def test_parse_assignment_reads_cells_tasks_and_points() -> None:
     ships = parse_assignment(VALID_SOURCE, "ships")
     assert (ships.title, ships.minutes, ships.points) == ("Ships", 10, 2)
     assert ships.tasks[0].points == {"load-values": 2}
+    assert list(ships.variable_tests) == ["load-values"]
+    assert "rows = 3  # variant: 2..9" in ships.variable_tests["load-values"]
+    assert "variant" not in ships.cell("load-values").source
+    assert ships.function_names >= {"load"}
     assert ships.task_of("load-values") is ships.task_of("load") is ships.tasks[0]
     assert ships.task_of("given") is None
     assert [cell.id for cell in ships.notebook.cells] == ["given", "cell-02", "load", "load-values"]

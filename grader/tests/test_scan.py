@@ -241,6 +241,14 @@ ODD = {
     "a thread": "import asyncio\nasyncio.to_thread(f)",
     "a program compiled ahead of time": "jax.jit(f).lower(1.0).compile()",
     "a program lowered with named arguments": "jax.jit(f).lower(x=1.0)",
+    "a place for compiled programs": "jax.config.update('jax_compilation_cache_dir', '/tmp/x')",
+    "a place for compiled programs as an attribute": "jax.config.jax_compilation_cache_dir = 'x'",
+    "a setting with a computed name": "import jax\njax.config.update(name, True)",
+    "a function stored by a loop": "def f(): pass\nfor lib.run in [f]: pass",
+    "a function stored by with": "def f(): pass\nwith nullcontext(f) as lib.run: pass",
+    "a function stored with others": "def f(): pass\nlib.run, x = f, 1",
+    "a function stored with an annotation": "def f(): pass\nlib.run: object = f",
+    "an attribute with the name of a class": "lib.Linear = make()",
     "an exported program": "import jax\njax.export.export(f)(1.0)",
     "a class that is registered as data": (
         "import jax\nkind = [type(jax)][0]\n"

@@ -137,7 +137,11 @@ def grade_job(job: Job, scratch: Path) -> GradeRecord:
         # The first run must end before the second begins, because a notebook could otherwise pass
         # information from one run to the other.
         executed = run_without_hidden_tests(
-            notebook, job.limits, unsafe=job.unsafe, cache=course.compiled
+            notebook,
+            job.limits,
+            unsafe=job.unsafe,
+            cache=course.compiled,
+            own_names=assignment.function_names,
         )
         result = run_hidden_tests(
             notebook, assignment, job.limits, unsafe=job.unsafe, cache=course.compiled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -28,6 +29,9 @@ class Task:
     def total(self) -> int:
         """The total number of points for the task."""
         return sum(self.points.values())
+
+
+_DEFINITION = re.compile(r"\b(?:def|class)[ \t]+(\w+)|\b(\w+)[ \t]*=[ \t]*lambda\b")
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,14 @@ class Assignment:
     def test_points(self) -> dict[str, int]:
         """The number of points for each test cell, keyed by grade_id, in task order."""
         return {test: points for task in self.tasks for test, points in task.points.items()}
+
+    @cached_property
+    def function_names(self) -> frozenset[str]:
+        """The names of all functions in the cells, including those inside other functions."""
+        code = [cell.source for cell in self.notebook.cells if cell.cell_type == "code"]
+        return frozenset(
+            name for source in code for found in _DEFINITION.findall(source) for name in found
+        )
 
     @cached_property
     def _cells(self) -> dict[str, NotebookNode]:

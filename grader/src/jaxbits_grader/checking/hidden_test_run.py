@@ -80,7 +80,13 @@ def run_hidden_tests(
         with (
             # The judge starts while the kernel does.
             open_session(assignment, run.names.prefix, limits, unsafe=unsafe, cache=cache) as judge,
-            launch_kernel(limits, KERNEL_OPTIONS, unsafe=unsafe, cache=cache) as kernel,
+            launch_kernel(
+                limits,
+                KERNEL_OPTIONS,
+                unsafe=unsafe,
+                cache=cache,
+                own_names=assignment.function_names,
+            ) as kernel,
         ):
             run.all_cells(kernel, judge, notebook)
     except RunEnded as reason:

@@ -7,7 +7,7 @@ import secrets
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from jupyter_client.connect import write_connection_file
@@ -28,6 +28,7 @@ def launch_kernel(
     *,
     unsafe: bool = False,
     cache: Path | None = None,
+    own_names: Collection[str] = (),
 ) -> Iterator[Kernel]:
     """Yield a running kernel. When the block ends, kill its processes and remove its files.
 
@@ -37,6 +38,8 @@ def launch_kernel(
         unsafe: Whether to start the kernel outside the sandbox.
         cache: The folder in which judges keep compiled programs, or None. The kernel can read those
             of JAX's own operations.
+        own_names: The names of functions in the assignment and its tests, whose programs no kernel
+            may read.
 
     Raises:
         SandboxUnavailable: If bubblewrap is not installed.
@@ -46,7 +49,7 @@ def launch_kernel(
     shared = Path(tempfile.mkdtemp(prefix="jb"))
     stack = contextlib.ExitStack()
     try:
-        programs = stack.enter_context(copy_library_programs(cache))
+        programs = stack.enter_context(copy_library_programs(cache, own_names))
         file, key = str(shared / "kernel.json"), secrets.token_hex(16).encode()
         _, connection = write_connection_file(file, ip=str(shared / "s"), transport="ipc", key=key)
         program = [sys.executable, "-I", "-m", _KERNEL, "-f", file, *options]

@@ -11,7 +11,7 @@ import contextlib
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 # JAX names the file of a program after its function, with a hash of the program:
@@ -46,15 +46,18 @@ def environment(programs: Path | None) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def copy_library_programs(cache: Path | None) -> Iterator[Path | None]:
+def copy_library_programs(
+    cache: Path | None, without: Collection[str] = ()
+) -> Iterator[Path | None]:
     """Yield a folder with copies of the programs of JAX's operations, and remove it at the end.
 
     Args:
         cache: The folder in which judges keep all programs. If it is None or contains no such
             program, the block gets None.
+        without: The names of functions that are not JAX's, although an operation has this name.
     """
     files = sorted(cache.iterdir()) if cache is not None and cache.is_dir() else []
-    kept = [file for file in files if is_library_program(file.name)]
+    kept = [file for file in files if is_library_program(file.name, without)]
     if not kept:
         yield None
         return
@@ -68,14 +71,22 @@ def copy_library_programs(cache: Path | None) -> Iterator[Path | None]:
         yield Path(folder)
 
 
-def is_library_program(file_name: str) -> bool:
+def is_library_program(file_name: str, without: Collection[str] = ()) -> bool:
     """Return whether a file in JAX's cache contains a single operation of JAX.
+
+    Args:
+        file_name: The name of the file.
+        without: The names of functions that are not JAX's, although an operation has this name.
 
     Example:
         >>> is_library_program(f"jit_add-{64 * '0'}-cache")
         True
         >>> is_library_program(f"jit_scan-{64 * '0'}-cache"), is_library_program("jit_add")
         (False, False)
+        >>> is_library_program(f"jit_add-{64 * '0'}-cache", without={"add"})
+        False
     """
     match = _FILE.fullmatch(file_name)
-    return match is not None and match["name"] in _OPERATIONS.split()
+    return (
+        match is not None and match["name"] in _OPERATIONS.split() and match["name"] not in without
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import nbformat
@@ -14,7 +15,12 @@ from jaxbits_grader.running.limits import Limits
 
 
 def run_without_hidden_tests(
-    notebook: ParsedNotebook, limits: Limits, *, unsafe: bool = False, cache: Path | None = None
+    notebook: ParsedNotebook,
+    limits: Limits,
+    *,
+    unsafe: bool = False,
+    cache: Path | None = None,
+    own_names: Collection[str] = (),
 ) -> NotebookNode:
     """Run a repaired notebook with only the visible tests.
 
@@ -25,6 +31,8 @@ def run_without_hidden_tests(
         limits: The resources that the run may use.
         unsafe: Whether to run the notebook outside the sandbox.
         cache: The folder in which judges keep compiled programs, or None.
+        own_names: The names of functions in the assignment and its tests, whose programs no kernel
+            may read.
 
     Returns:
         The notebook with its outputs. If the run ended early, the outputs of the last cell to
@@ -36,7 +44,7 @@ def run_without_hidden_tests(
     executed = notebook.to_nbformat()
     cell = None
     try:
-        with launch_kernel(limits, unsafe=unsafe, cache=cache) as kernel:
+        with launch_kernel(limits, unsafe=unsafe, cache=cache, own_names=own_names) as kernel:
             for cell in executed.cells:
                 if cell.cell_type == "code":
                     result = kernel.run_cell(cell.source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from jaxbits_grader.checking.scan import usual_names
 from jaxbits_grader.checking.scan.ast_utils import string_name
@@ -14,6 +15,7 @@ _ACCESSORS = {f"builtins.{name}" for name in ("getattr", "setattr", "delattr", "
 _ACCESSORS |= {"operator.attrgetter", "operator.methodcaller"}
 _ACCESS_METHODS = ("__getattribute__", "__setattr__", "__delattr__", "__getattr__")
 _NAMES_CLASSES = ("collections.namedtuple", "dataclasses.make_dataclass", "enum.", "typing.")
+_PROGRAM_CACHE = re.compile("compilation_cache|persistent_cache", re.I)
 _REGISTERS = ("jax.tree_util.register_", "jax.tree.register")
 _UNUSUAL_MODULE_NAMES = {"__builtins__", "__loader__", "__spec__"}
 
@@ -30,6 +32,8 @@ def describe_access(node: ast.AST, names: NameResolver) -> str | None:
             return "uses a function such as getattr or __setattr__ as a value"
     match node:
         case ast.Constant(value=str(text)):
+            if _PROGRAM_CACHE.search(text):
+                return "changes where JAX keeps compiled programs"
             if text in usual_names.NEVER_ASSIGNED[:3]:
                 return f"mentions a special attribute ({text})"
             return describe_attribute(text) or describe_special(text)
@@ -57,10 +61,33 @@ def describe_access(node: ast.AST, names: NameResolver) -> str | None:
                 or _describe_call(node, path, args, names)
                 or _describe_change(node, names)
             )
-        case ast.Assign(targets=targets, value=value) if _mentions_function(value, names):
-            if any(isinstance(t, ast.Attribute) and not _is_self(t.value) for t in targets):
-                return "stores a function in an attribute"
+    for target, value in _assignments(node):
+        is_attribute = isinstance(target, ast.Attribute) and not _is_self(target.value)
+        if is_attribute and _mentions_function(value, names):
+            return "stores a function in an attribute"
     return None
+
+
+def _assignments(node: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
+    """Return the targets of any kind of assignment, each with what it may be set to."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            found = [(target, value) for target in targets]
+        case ast.AnnAssign(target=target, value=ast.expr() as value):
+            found = [(target, value)]
+        case ast.For(target=target, iter=value) | ast.AsyncFor(target=target, iter=value):
+            found = [(target, value)]
+        case ast.comprehension(target=target, iter=value):
+            found = [(target, value)]
+        case ast.withitem(optional_vars=ast.expr() as target, context_expr=value):
+            found = [(target, value)]
+        case _:
+            found = []
+    return [
+        (part, value)
+        for target, value in found
+        for part in (target.elts if isinstance(target, ast.Tuple | ast.List) else [target])
+    ]
 
 
 def _is_accessor(node: ast.AST) -> bool:
@@ -79,8 +106,17 @@ def _describe_attribute(node: ast.Attribute, names: NameResolver) -> str | None:
     if name == "__dict__" and not _is_own(owner, names):
         return "goes through the attributes of an object (__dict__)"
     if isinstance(node.ctx, ast.Store):
+        # The scan judges attributes of a known module elsewhere.
+        is_known = _is_self(owner) or (
+            isinstance(owner, ast.Name)
+            and (names.path(owner) is not None or owner.id in names.function_names)
+        )
         if name in usual_names.TEST_FUNCTIONS and not isinstance(owner, ast.Name):
             return f"sets an attribute that has the name of a test's function ({name})"
+        if name[:1].isupper() and not name.isupper() and not is_known:
+            return f"sets an attribute that has the name of a class ({name})"
+        if _PROGRAM_CACHE.search(name):
+            return "changes where JAX keeps compiled programs"
         is_special = describe_special(name) or name in usual_names.SPECIAL_NAMES
         if name in usual_names.NEVER_ASSIGNED or (is_special and names.is_in_function):
             return f"sets a special attribute ({name})"
@@ -135,6 +171,8 @@ def _describe_call(
             return f"compiles a program ahead of time ({name})"
     if function == "numpy.load" and len(args) > 2:
         return "reads pickled objects (allow_pickle)"
+    if function == "jax.config.update" and args and string_name(args[0]) is None:
+        return "changes a setting whose name is computed"
     if function in usual_names.SETTINGS and names.is_in_function:
         return f"changes a setting in a function ({function})"
     if function.startswith(_REGISTERS) and args:
