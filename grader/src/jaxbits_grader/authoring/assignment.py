@@ -68,7 +68,7 @@ class Assignment:
         """The names of all functions in the cells, including those inside other functions."""
         code = [cell.source for cell in self.notebook.cells if cell.cell_type == "code"]
         return frozenset(
-            name for source in code for found in _DEFINITION.findall(source) for name in found
+            match[1] or match[2] for source in code for match in _DEFINITION.finditer(source)
         )
 
     @cached_property
