@@ -265,6 +265,27 @@ def test_census_notices_changes_of_what_tests_rely_on(what: str) -> None:
     assert any("uses sys.modules" in note for note in notes)
 
 
+# Each of these changes something only while a test beside the answer runs. The scan knows none.
+FOR_A_TIME = {
+    "a module": ("place = max([jnp], key=id)", "zeros", "jax.numpy"),
+    "a class": ("place = type(jnp.zeros(1))", "sum", "jaxlib._jax"),
+    "a given class": ("place = max([Pump], key=id)", "lift", "an attribute of Pump"),
+}
+
+
+@harness.needs_sandbox
+@pytest.mark.parametrize("what", FOR_A_TIME)
+def test_changes_that_are_undone_within_a_test_get_a_note(what: str) -> None:
+    choice, member, part = FOR_A_TIME[what]
+    result, notes = grade(
+        level=f"{choice}\ndef other():\n    return lambda *arguments: 0.0\n"
+        f"def level(well, height):\n    real = place.{member}\n    place.{member} = other()\n"
+        f"    well[0] = height\n    place.{member} = real\n    return height + 1.0"
+    )
+    assert points(result) == FULL
+    assert notes == (f"changes {part} for a time, or imports a part of it, in level-values",)
+
+
 @harness.needs_sandbox
 @pytest.mark.parametrize("attack", LEVELS)
 def test_replaced_compiler_is_tampering(attack: str) -> None:

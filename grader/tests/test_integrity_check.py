@@ -152,11 +152,16 @@ if request["as_kernel"]:
     shell.compile = XCachingCompiler()
 found = {}
 shell.run_cell(request["imports"])
-from jaxbits_grader.checking import census
+from jaxbits_grader.checking import census, library_census
 from jaxbits_grader.checking.integrity_check import find_replaced
-first = set(census.prepare({}).splitlines())
+def take():
+    lines = [*census.take({}).splitlines(), *library_census.take({}).splitlines()]
+    return {line.partition(" ")[2]: line.partition(" ")[0].partition("/")[0] for line in lines}
+census.prepare({})
+first = take()
 def changed_parts():
-    return [line.partition(" ")[2] for line in first - set(census.take({}).splitlines())]
+    now = take()
+    return [name for name in first if now.get(name) != first[name]]
 if request["one_by_one"]:
     for name, source in request["cells"].items():
         read_end, write_end = os.pipe()

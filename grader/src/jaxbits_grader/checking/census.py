@@ -12,11 +12,6 @@ import sys
 # A submission can replace functions of `hashlib` and the names in `types`, but not these.
 _FunctionType, _ModuleType = type(lambda: None), type(sys)
 _OWN = ("jaxbits", "jaxbits_grader")
-_JAX = {"jax", "jaxlib"}
-# What tests call, directly or through the project's modules.
-_LIBRARIES = {*_JAX, "numpy", "flax", "optax", "IPython", "ipykernel", "traitlets"}
-_NEVER_CALLED = ("jaxlib.mlir", "jaxlib.mosaic", "numpy.f2py", "numpy.ma", "numpy.typing")
-_WRAPPERS = (property, classmethod, staticmethod)
 # These packages contain the functions that tests call. Some are imported only when they are used.
 _IMPORTED = ("jaxbits.detect", "jaxbits._analysis", "jaxbits._jax_compat")
 
@@ -34,10 +29,10 @@ def take(given: dict[str, str]) -> str:
         for private, name in given.items()
         if name.isupper() or isinstance(notebook.get(private), _FunctionType | type)
     }
-    own = {name: _fingerprint(members) for name, members in parts.items()}
-    found = _library_prints() | own
     # A module that a submission has made could have a name with another line in it.
-    return "\n".join([f"{found[name]} {name}" for name in found if name.isprintable()])
+    return "\n".join(
+        [f"{_fingerprint(members)} {name}" for name, members in parts.items() if name.isprintable()]
+    )
 
 
 def _given_value(value: object, depth: int = 0) -> object:
@@ -93,55 +88,6 @@ def _parts() -> dict[str, dict[str, object]]:
                 if is_copy and sys.modules.get(part.__name__) is not part:
                     parts[f"the tests' {part.__name__}"] = vars(part)
     return parts | _shell_parts()
-
-
-def _library_prints() -> dict[str, str]:
-    """Return the fingerprint of each module of a library. There are many, so this is quick."""
-    seen: set[int] = set()
-    return {
-        name: str(tuple(_identities(name, module, seen)).__hash__())
-        for name, module in list(sys.modules.items())
-        if name.partition(".")[0] in _LIBRARIES
-        and not name.startswith(_NEVER_CALLED)
-        and isinstance(module, _ModuleType)
-    }
-
-
-def _identities(module_name: str, module: object, seen: set[int]) -> list[object]:
-    """Return what identifies the members of a module, and those of its classes.
-
-    Args:
-        module_name: The name of the module.
-        module: The module.
-        seen: The classes that other modules have. The classes in this module are added.
-    """
-    found: list[object] = []
-    for name, value in list(vars(module).items()):
-        kind = type(value)
-        if kind is _FunctionType:
-            found += name, id(value), id(value.__code__), id(value.__defaults__)
-        elif kind is _ModuleType:
-            if not _is_submodule(module_name, name, value):
-                found += name, id(value)
-        elif isinstance(value, type):
-            found += name, id(value)
-            if id(value) not in seen and value.__module__.partition(".")[0] in _LIBRARIES:
-                seen.add(id(value))
-                for attribute, part in list(vars(value).items()):
-                    # Some of jaxlib's classes get the classes of their iterators later.
-                    if (callable(part) and not isinstance(part, type)) or type(part) in _WRAPPERS:
-                        found += attribute, id(part)
-        elif callable(value):
-            found += name, id(value)
-    return found
-
-
-def _is_submodule(parent: str, name: str, value: object) -> bool:
-    """Return whether a name refers to a submodule, which may have been imported later."""
-    if not isinstance(value, _ModuleType) or sys.modules.get(value.__name__) is not value:
-        return False
-    roots = {part.partition(".")[0] for part in (parent, value.__name__)}
-    return value.__name__.rpartition(".")[2] == name and (len(roots) == 1 or roots <= _JAX)
 
 
 def _shell_parts() -> dict[str, dict[str, object]]:

@@ -257,8 +257,12 @@ class _Run:
             # Record the points now, because they have been earned but the next check may end the
             # run.
             self.points[id] = CellPoints(id, most, most)
-            changes = self.census.changes(kernel) if self.census and not altered else []
-            self.tampering += [f"it changed {name}, in {id}" for name in changes[:3]]
+            if self.census and not altered:
+                changes, for_a_time = self.census.changes_in_test(kernel, source)
+                self.tampering += [f"it changed {name}, in {id}" for name in changes[:3]]
+                if for_a_time:
+                    names = ", ".join(for_a_time[:3])
+                    self.odd.append(f"changes {names} for a time, or imports a part of it, in {id}")
             if partial:
                 self.odd.append(f"in {id}, {', '.join(partial)} could not examine everything")
             if not altered and self._passes_with_stub(kernel, source, task):

@@ -8,12 +8,13 @@ import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from jaxbits_grader.checking import census
+from jaxbits_grader.checking import census, library_census
 from jaxbits_grader.checking.failure_messages import describe_failure
 from jaxbits_grader.running.kernel_client import CellResult, Kernel, KernelNotStarted
 
 _SAFE_NAME = re.compile(r"[A-Za-z_.' ]{1,80}")
 _DETECTOR = re.compile(r"[a-z_]{1,30}|x64")
+_PATCH = re.compile(r"\bpatch\.object\((\w+)")
 _IMPORT = "__import__('jaxbits_grader.checking.{}', fromlist=['x'])"
 _REPLACED = _IMPORT.format("integrity_check") + ".find_replaced(in_libraries={})"
 _WRITTEN = _IMPORT.format("integrity_check") + ".find_written_modules()"
@@ -66,7 +67,7 @@ def watch_detectors(kernel: Kernel) -> Iterator[list[str]]:
 
 
 class Census:
-    """Notices changes to the project's modules and to the code that runs cells in a kernel.
+    """Notices changes in a kernel to the modules that tests use and to the code that runs cells.
 
     The results stay in this process, and the kernel gets the source of the census again each time,
     so a submission can replace neither.
@@ -84,32 +85,59 @@ class Census:
         first = _run_census(kernel, "prepare", self._given)
         if first is None:
             raise KernelNotStarted("the kernel did not return the first census")
-        self._first = first
+        self._first = self._last = first
 
     def extend(self, kernel: Kernel) -> None:
         """Include what a given cell has added, such as the tests' private copies of modules."""
-        now = _run_census(kernel, "take", self._given) or {}
+        self._last = _run_census(kernel, "take", self._given) or {}
         # A given cell may also add to what an earlier one has defined.
-        kept = {name: value for name, value in self._first.items() if name not in self._given_parts}
-        self._first = {**now, **kept}
-
-    @property
-    def _given_parts(self) -> set[str]:
-        return {f"the given {name}" for name in self._given.values()}
+        of_given = {f"the given {name}" for name in self._given.values()}
+        of_given |= {f"an attribute of {name}" for name in self._given.values()}
+        kept = {name: value for name, value in self._first.items() if name not in of_given}
+        self._first = {**self._last, **kept}
 
     def changes(self, kernel: Kernel) -> list[str]:
-        """Return the names of the parts that have changed."""
+        """Return the names of the parts that differ from those before any student's cell ran."""
         now = _run_census(kernel, "take", self._given)
         if now is None:
             return ["what tests rely on"]
-        return [name for name, value in self._first.items() if now.get(name) != value]
+        self._last = now
+        return [
+            name
+            for name, (fingerprint, _) in self._first.items()
+            if now.get(name, ("", ""))[0] != fingerprint
+        ]
+
+    def changes_in_test(self, kernel: Kernel, source: str) -> tuple[list[str], list[str]]:
+        """Return the parts that differ now, and those that changed only while a test ran.
+
+        Args:
+            kernel: The kernel, in which the test ran after the last census.
+            source: The source of the test, which may patch modules itself.
+        """
+        before = self._last
+        changes = self.changes(kernel)
+        patched = {"jax.numpy" if name == "jnp" else name for name in _PATCH.findall(source)}
+        return changes, [
+            name
+            for name, (_, last_change) in before.items()
+            if self._last.get(name, ("", last_change))[1] != last_change
+            and name not in patched.union(changes)
+        ]
 
 
-def _run_census(kernel: Kernel, function: str, given: Mapping[str, str]) -> dict[str, str] | None:
-    source = Path(census.__file__).read_text()
-    call = f"(lambda names: exec({source!r}, names) or names[{function!r}]({given!r}))({{}})"
+def _run_census(
+    kernel: Kernel, function: str, given: Mapping[str, str]
+) -> dict[str, tuple[str, str]] | None:
+    """Return the fingerprint of each part and the number of the last change in it."""
+    own, libraries = (Path(str(part.__file__)).read_text() for part in (census, library_census))
+    call = (
+        f"(lambda own, libraries: exec({own!r}, own) or exec({libraries!r}, libraries) or "
+        f"own[{function!r}]({given!r}) + chr(10) + libraries['take']({given!r}))({{}}, {{}})"
+    )
     lines = [line.partition(" ") for line in (kernel.evaluate(call) or "").splitlines()]
-    return {name: fingerprint for fingerprint, _, name in lines} or None
+    parts = {name: found.partition("/") for found, _, name in lines}
+    return {name: (found[0], found[2]) for name, found in parts.items()} or None
 
 
 def altered_checks(kernel: Kernel, first: Census) -> Iterator[str]:
