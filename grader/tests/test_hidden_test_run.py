@@ -9,7 +9,8 @@ import pytest
 from jaxbits_grader.authoring.assignment_source import parse_assignment
 from jaxbits_grader.authoring.notebook_versions import student_notebook
 from jaxbits_grader.checking.failure_messages import describe_failure
-from jaxbits_grader.checking.hidden_test_run import RunResult, run_hidden_tests
+from jaxbits_grader.checking.hidden_test_run import run_hidden_tests
+from jaxbits_grader.checking.run_record import RunResult
 from jaxbits_grader.intake.notebook_repair import repair_notebook
 from jaxbits_grader.notebook import Cell, ParsedNotebook
 from jaxbits_grader.running.limits import Limits

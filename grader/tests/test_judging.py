@@ -8,7 +8,8 @@ import grading_harness as harness
 import pytest
 from jaxbits_grader.authoring.assignment_source import SourceError, parse_assignment
 from jaxbits_grader.authoring.notebook_versions import student_notebook
-from jaxbits_grader.checking.hidden_test_run import RunResult, run_hidden_tests
+from jaxbits_grader.checking.hidden_test_run import run_hidden_tests
+from jaxbits_grader.checking.run_record import RunResult
 from jaxbits_grader.intake.notebook_repair import repair_notebook
 from jaxbits_grader.judging import judge
 from jaxbits_grader.notebook import Cell, ParsedNotebook

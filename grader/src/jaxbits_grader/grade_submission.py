@@ -24,7 +24,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from jaxbits_grader.authoring.notebook_versions import student_notebook
-from jaxbits_grader.checking.hidden_test_run import RunResult, run_hidden_tests
+from jaxbits_grader.checking.hidden_test_run import run_hidden_tests
+from jaxbits_grader.checking.run_record import RunResult
 from jaxbits_grader.checking.scan import scan_notebook
 from jaxbits_grader.grade_records import GradeRecord, write_record
 from jaxbits_grader.gradebook.course import Course

@@ -40,6 +40,21 @@ def describe_library_class(message: str) -> str | None:
     return f"the test cannot compare a {match[1]}, so return arrays and plain Python types instead"
 
 
+def describe_changed_argument(kind: str) -> str:
+    """Return what to tell a student whose answer changes an argument.
+
+    Args:
+        kind: What the argument is, such as ``"list"`` or ``"JAX array"``.
+
+    Example:
+        >>> describe_changed_argument("list")
+        'the answer must not change the list that it is given'
+    """
+    if kind == "JAX array":  # Nothing else can happen to one.
+        return f"the answer must not delete the {kind} that it is given, by donating it"
+    return f"the answer must not change the {kind} that it is given"
+
+
 def note_settings(notebook: ParsedNotebook) -> Iterator[str]:
     """Yield a note if a submission changes settings of JAX that the assignment does not change.
 

@@ -21,7 +21,7 @@ from traitlets import Dict, Unicode
 from traitlets.config import Config
 
 from jaxbits_grader.authoring.assignment import Assignment
-from jaxbits_grader.checking.hidden_test_run import RunResult
+from jaxbits_grader.checking.run_record import RunResult
 from jaxbits_grader.files import notebook_text, write_atomically
 from jaxbits_grader.gradebook.course import Course, nbgrader_api
 from jaxbits_grader.gradebook.manual_points import read_manual_points

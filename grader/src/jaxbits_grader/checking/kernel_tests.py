@@ -1,0 +1,144 @@
+"""Run tests in the student's kernel, beside the answer, and look for attempts to deceive them."""
+
+from __future__ import annotations
+
+import builtins
+import secrets
+
+from jaxbits_grader.authoring.assignment import Task
+from jaxbits_grader.authoring.cell_markers import solution_source, stub_source
+from jaxbits_grader.authoring.private_names import PrivateNames
+from jaxbits_grader.cell_names import bound_names
+from jaxbits_grader.checking.kernel_checks import (
+    Census,
+    altered_checks,
+    failure_message,
+    watch_detectors,
+)
+from jaxbits_grader.checking.run_notes import describe_library_class
+from jaxbits_grader.checking.run_record import RunRecord
+from jaxbits_grader.running.kernel_client import CellResult, Kernel
+
+
+class KernelTests:
+    """Runs tests in a kernel and records their results.
+
+    Args:
+        kernel: The kernel.
+        names: The private names that the tests use.
+        record: Where the results go.
+    """
+
+    def __init__(self, kernel: Kernel, names: PrivateNames, record: RunRecord) -> None:
+        self._kernel, self._names, self._record = kernel, names, record
+        self._assignment = record.assignment
+        self._census: Census | None = None
+
+    @property
+    def started(self) -> bool:
+        """Whether the first census has been taken, so a student's cell may have run."""
+        return self._census is not None
+
+    def start(self) -> None:
+        """Take the first census, before any student's cell runs. Later calls do nothing."""
+        if self._census is None:
+            self._census = Census(self._kernel, self._names.saved_given_names)
+
+    @property
+    def census(self) -> Census:
+        """What tests rely on."""
+        self.start()
+        assert self._census is not None
+        return self._census
+
+    def check(self, when: str) -> bool:
+        """Record each sign that tests in this kernel cannot be trusted.
+
+        Args:
+            when: The end of the message, such as ``"before scale-pure"``.
+
+        Returns:
+            Whether there is such a sign.
+        """
+        found = [f"{what}, {when}" for what in altered_checks(self._kernel, self.census)]
+        self._record.tampering += found
+        return bool(found)
+
+    def run(self, id: str) -> None:
+        """Run a test and record its result.
+
+        Args:
+            id: The grade_id of the test cell.
+        """
+        source, record = self._assignment.cell(id).source, self._record
+        task = self._assignment.task_of(id)
+        assert task is not None
+        altered = self.check(f"before {id}")
+        renamed, nonce = self._rename(source)
+        with watch_detectors(self._kernel) as partial:
+            done, finished = self._try(renamed, nonce)
+            # Ask first, because each further query replaces Python's last traceback.
+            failure = failure_message(self._kernel, done, renamed) if done.error else None
+        if done.interrupted:
+            record.slow.append(id)
+        if done.error and done.error[0] == "UntrustedType":
+            message = describe_library_class(done.error[1])
+            if message is None:
+                record.tampering.append(f"the answer could compare equal to anything, in {id}")
+            record.give(id, passed=False, message=message)
+        elif done.error or done.interrupted:
+            record.give(id, passed=False)
+            module = record.note_missing_module(done, task.id)
+            message = f"the module {module} is not installed here" if module else None
+            message = message or failure or failure_message(self._kernel, done, renamed)
+            record.give(id, passed=False, message=message)
+        elif not finished:
+            record.tampering.append(f"the test {id} did not run to completion but reported success")
+            record.give(id, passed=False)
+        else:
+            # Record the points now, because they have been earned but the next check may end the
+            # run.
+            record.give(id, passed=True)
+            if not altered:
+                self._check_changes(id, source)
+            if partial:
+                record.odd.append(f"in {id}, {', '.join(partial)} could not examine everything")
+            if not altered and self._passes_with_stub(source, task):
+                record.tampering.append(f"the test {id} also passes without the answer")
+
+    def _check_changes(self, id: str, source: str) -> None:
+        """Record what has changed while a test ran."""
+        changes, for_a_time = self.census.changes_in_test(self._kernel, source)
+        self._record.tampering += [f"it changed {name}, in {id}" for name in changes[:3]]
+        if for_a_time:
+            names = ", ".join(for_a_time[:3])
+            note = f"changes {names} for a time, or imports a part of it, in {id}"
+            self._record.odd.append(note)
+
+    def _rename(self, source: str) -> tuple[str, str]:
+        """Return a test cell with private names, and the value that shows that it has finished."""
+        nonce = secrets.token_hex(8)
+        return self._names.rename_test(source, nonce), nonce
+
+    def _try(self, renamed: str, nonce: str) -> tuple[CellResult, bool]:
+        """Run a test cell, and return its result and whether it ran to completion."""
+        done = self._kernel.run_cell(renamed, in_history=False)
+        if done.error or done.interrupted:
+            return done, False
+        return done, self._kernel.evaluate(self._names.finished_name) == nonce
+
+    def _passes_with_stub(self, source: str, task: Task) -> bool:
+        """Return whether a test passes with the stub in place of the answer.
+
+        This method restores the answer afterward.
+        """
+        cell = self._assignment.cell(task.id).source
+        bound = sorted(bound_names(solution_source(cell)))
+        names = [name for name in bound if not hasattr(builtins, name)]
+        saved = f"_{secrets.token_hex(6)}"
+        save = f"{saved} = {{n: globals().pop(n) for n in {names!r} if n in globals()}}"
+        self._kernel.run_cell(save, in_history=False)
+        self._kernel.run_cell(stub_source(cell), in_history=False)
+        _, finished = self._try(*self._rename(source))
+        self._kernel.run_cell(f"globals().update({saved})\ndel {saved}", in_history=False)
+        return finished
