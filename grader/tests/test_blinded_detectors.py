@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import grading_harness as harness
 import pytest
@@ -118,7 +119,7 @@ RIGHT = {
 FULL = {"fill-pure": 2, "level-values": 2, "predict-values": 2, "predict-patched": 2}
 
 
-def grade(**answers: str) -> tuple[RunResult, tuple[str, ...]]:
+def grade(cache: Path | None = None, **answers: str) -> tuple[RunResult, tuple[str, ...]]:
     """Grade answers, and return the result and all notes."""
     assignment = parse_assignment(SOURCE, "wells")
     released = ParsedNotebook.from_nbformat(student_notebook(assignment))
@@ -128,7 +129,7 @@ def grade(**answers: str) -> tuple[RunResult, tuple[str, ...]]:
     ]
     repaired = repair_notebook(ParsedNotebook(tuple(cells)), released)
     findings = scan_notebook(repaired, released)
-    result = run_hidden_tests(repaired, assignment, Limits())
+    result = run_hidden_tests(repaired, assignment, Limits(), cache=cache)
     return result, (*findings.tampering, *findings.odd, *result.tampering, *result.odd)
 
 
@@ -310,6 +311,30 @@ def test_formatters_of_the_notebook_do_not_change_the_answers_to_queries() -> No
     copy, part = CHANGES["the tests' copy"]
     result, _ = grade(fill=f"{PRELUDE}{FORMATTER}{copy}\n{RIGHT['fill']}")
     assert any(part in sign for sign in result.tampering)
+
+
+# JAX must write no program to this folder, and therefore reads none from it.
+OWN_PROGRAMS = """
+import os, tempfile
+place = max([jax.config], key=id)
+folder = tempfile.mkdtemp()
+place.update("jax_compilation_" + "cache_dir", folder)
+place.update("jax_persistent_" + "cache_min_compile_time_secs", 0)
+place.update("jax_enable_compilation_" + "cache", True)
+jax.jit(lambda well: 3 * well + 1)(1.0)
+assert os.listdir(folder) == []
+"""
+
+
+@harness.needs_sandbox
+@pytest.mark.parametrize("has_programs", [False, True])
+def test_submission_cannot_choose_where_jax_reads_programs(
+    has_programs: bool, tmp_path: Path
+) -> None:
+    if has_programs:
+        (tmp_path / f"jit_cos-{64 * '0'}-cache").touch()
+    result, _ = grade(tmp_path if has_programs else None, fill=f"{OWN_PROGRAMS}{RIGHT['fill']}")
+    assert points(result)["fill-pure"] == FULL["fill-pure"]
 
 
 PREDICTIONS = {

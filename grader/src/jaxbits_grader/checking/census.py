@@ -67,6 +67,8 @@ def prepare(given: dict[str, str]) -> str:
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "jaxbits":
             copies.use_copies(module)
+    # From the first program on, JAX does not let a submission choose where it reads programs.
+    sys.modules["jax"].numpy.zeros(1).block_until_ready()
     watch = sys.modules["jaxbits_grader.checking.detector_watch"]
     watch.start()  # From now on, no comment hides a finding.
     watch.stop()

@@ -35,9 +35,16 @@ _OPERATIONS = """
 
 
 def environment(programs: Path | None) -> dict[str, str]:
-    """Return the variables that make JAX read programs from a folder, and write none."""
+    """Return the variables that make JAX read programs from a folder, and write none.
+
+    JAX reads these variables again until it compiles its first program. After that, a submission
+    cannot make it read programs from another folder.
+
+    Args:
+        programs: The folder, or None if JAX must read no programs.
+    """
     if programs is None:
-        return {}
+        return {"JAX_ENABLE_COMPILATION_CACHE": "false"}
     return {
         "JAX_COMPILATION_CACHE_DIR": str(programs),
         "JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES": "none",
