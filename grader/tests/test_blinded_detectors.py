@@ -289,6 +289,16 @@ def test_changes_that_are_undone_within_a_test_get_a_note(what: str) -> None:
 
 
 @harness.needs_sandbox
+def test_import_in_answer_is_no_change() -> None:
+    imports = "from jax.experimental import checkify\n    from flax.training import train_state"
+    result, notes = grade(
+        level=f"def level(well, height):\n    {imports}\n    well[0] = height\n"
+        "    return height + 1.0"
+    )
+    assert (points(result), notes) == (FULL, ())
+
+
+@harness.needs_sandbox
 @pytest.mark.parametrize("attack", LEVELS)
 def test_replaced_compiler_is_tampering(attack: str) -> None:
     result, _ = grade(level=LEVELS[attack])

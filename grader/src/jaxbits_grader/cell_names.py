@@ -66,22 +66,24 @@ def used_names(source: str) -> frozenset[str]:
     return frozenset(read - bound - bound_names(source) - set(dir(builtins)))
 
 
-def imported_packages(source: str) -> frozenset[str]:
-    r"""Return the top-level packages that the import statements in a cell name.
+def imported_modules(source: str) -> frozenset[str]:
+    r"""Return the modules that the import statements in a cell name.
+
+    What a statement imports from a module counts, too, because it could be a module.
 
     Raises:
         SyntaxError: If the cell is not valid Python.
 
     Example:
-        >>> sorted(imported_packages("import a.b as c\ndef f():\n    from d.e import g"))
-        ['a', 'd']
+        >>> sorted(imported_modules("import a.b as c\ndef f():\n    from d.e import g"))
+        ['a.b', 'd.e', 'd.e.g']
     """
     found: set[str] = set()
     for node in ast.walk(ast.parse(without_magics(source))):
         if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.partition(".")[0])
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     return frozenset(found)
 
 

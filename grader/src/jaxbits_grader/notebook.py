@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from jaxbits_grader.cell_names import bound_names, imported_packages, used_names
+from jaxbits_grader.cell_names import bound_names, imported_modules, used_names
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 LANGUAGE = {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"}
@@ -59,9 +59,9 @@ class Cell:
         return self._parse(used_names)
 
     @cached_property
-    def imported_packages(self) -> frozenset[str]:
-        """The packages that the cell imports, or an empty set if the cell cannot be parsed."""
-        return self._parse(imported_packages) if self.cell_type == "code" else frozenset()
+    def imported_modules(self) -> frozenset[str]:
+        """The modules that the cell imports, or an empty set if the cell cannot be parsed."""
+        return self._parse(imported_modules) if self.cell_type == "code" else frozenset()
 
     def _parse(self, parse: Callable[[str], frozenset[str]]) -> frozenset[str]:
         if len(self.source) > MAX_CELL_CHARACTERS:

@@ -5,9 +5,11 @@ results in its own process. It takes the first census before any of the student'
 that, a submission must change neither the project's modules nor the code that runs cells.
 """
 
+import contextlib
 import importlib
 import pkgutil
 import sys
+from collections.abc import Iterable
 
 # A submission can replace functions of `hashlib` and the names in `types`, but not these.
 _FunctionType, _ModuleType = type(lambda: None), type(sys)
@@ -46,12 +48,16 @@ def _given_value(value: object, depth: int = 0) -> object:
     return repr(value) if is_plain else str(id(value))
 
 
-def prepare(given: dict[str, str]) -> str:
+def prepare(given: dict[str, str], modules: Iterable[str] = ()) -> str:
     """Import the modules that a test could import, and take the first census.
 
     Args:
         given: The same as for `take`.
+        modules: Modules of libraries to import, and names in such modules.
     """
+    for name in modules:
+        with contextlib.suppress(Exception):  # It may not exist or not work here.
+            importlib.import_module(name)
     importlib.import_module("jaxbits.testing")
     importlib.import_module("jaxbits_grader.checking.detector_watch")
     importlib.import_module("jaxbits_grader.judging.answer_server")

@@ -41,7 +41,7 @@ def run_hidden_tests(
         KernelNotStarted: If no kernel could be started, or if a given cell takes too long before
             any student's cell has run.
     """
-    imported = frozenset().union(*(cell.imported_packages for cell in notebook.cells))
+    imported = frozenset().union(*(cell.imported_modules for cell in notebook.cells))
     record = RunRecord(assignment, imported)
     names = PrivateNames(assignment)
     try:

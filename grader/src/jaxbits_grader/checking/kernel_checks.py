@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from jaxbits_grader.checking import census, library_census
@@ -15,6 +15,7 @@ from jaxbits_grader.running.kernel_client import CellResult, Kernel, KernelNotSt
 _SAFE_NAME = re.compile(r"[A-Za-z_.' ]{1,80}")
 _DETECTOR = re.compile(r"[a-z_]{1,30}|x64")
 _PATCH = re.compile(r"\bpatch\.object\((\w+)")
+_LIBRARIES = ("jax.", "flax.", "numpy.", "optax.")
 _IMPORT = "__import__('jaxbits_grader.checking.{}', fromlist=['x'])"
 _REPLACED = _IMPORT.format("integrity_check") + ".find_replaced(in_libraries={})"
 _WRITTEN = _IMPORT.format("integrity_check") + ".find_written_modules()"
@@ -75,14 +76,19 @@ class Census:
     Args:
         kernel: The kernel, in which no student's cell has run.
         given: The private names of given functions and classes, with the names in the notebook.
+        imported: The modules that the notebook imports. Those of libraries are imported now,
+            because an import within a test would look like a change.
 
     Raises:
         KernelNotStarted: If the kernel does not answer.
     """
 
-    def __init__(self, kernel: Kernel, given: Mapping[str, str]) -> None:
+    def __init__(
+        self, kernel: Kernel, given: Mapping[str, str], imported: Iterable[str] = ()
+    ) -> None:
         self._given = dict(given)
-        first = _run_census(kernel, "prepare", self._given)
+        modules = [name for name in sorted(imported) if name.startswith(_LIBRARIES)]
+        first = _run_census(kernel, "prepare", self._given, modules)
         if first is None:
             raise KernelNotStarted("the kernel did not return the first census")
         self._first = self._last = first
@@ -127,13 +133,14 @@ class Census:
 
 
 def _run_census(
-    kernel: Kernel, function: str, given: Mapping[str, str]
+    kernel: Kernel, function: str, given: Mapping[str, str], *arguments: list[str]
 ) -> dict[str, tuple[str, str]] | None:
     """Return the fingerprint of each part and the number of the last change in it."""
     own, libraries = (Path(str(part.__file__)).read_text() for part in (census, library_census))
     call = (
         f"(lambda own, libraries: exec({own!r}, own) or exec({libraries!r}, libraries) or "
-        f"own[{function!r}]({given!r}) + chr(10) + libraries['take']({given!r}))({{}}, {{}})"
+        f"own[{function!r}](*{(given, *arguments)!r}) + chr(10) + "
+        f"libraries['take']({given!r}))({{}}, {{}})"
     )
     lines = [line.partition(" ") for line in (kernel.evaluate(call) or "").splitlines()]
     parts = {name: found.partition("/") for found, _, name in lines}

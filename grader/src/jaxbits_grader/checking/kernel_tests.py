@@ -42,7 +42,8 @@ class KernelTests:
     def start(self) -> None:
         """Take the first census, before any student's cell runs. Later calls do nothing."""
         if self._census is None:
-            self._census = Census(self._kernel, self._names.saved_given_names)
+            given = self._names.saved_given_names
+            self._census = Census(self._kernel, given, self._record.imported)
 
     @property
     def census(self) -> Census:

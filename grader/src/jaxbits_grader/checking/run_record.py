@@ -36,7 +36,7 @@ class RunRecord:
 
     Attributes:
         assignment: The assignment, which has the test cells.
-        imported: The packages that the student's cells import.
+        imported: The modules that the notebook's cells import.
         points: The points and message for each test cell that has run, keyed by its grade_id.
         ended, tampering, slow, odd: See `RunResult`.
     """
@@ -69,7 +69,8 @@ class RunRecord:
         """
         if done.error is None or done.error[0] != "ModuleNotFoundError":
             return None
-        package = missing_package(done.error[1], self.imported)
+        packages = {name.partition(".")[0] for name in self.imported}
+        package = missing_package(done.error[1], packages)
         what = f"the module {package}" if package else "a module"
         note = f"{what} is not installed here, but {name} imports it"
         if note not in self.odd:
