@@ -218,7 +218,7 @@ CHANGES = {
     "the tests' copy": (
         "place = [n for n in MODULES[__name__].__dict__ if n.endswith('_testing')][0]\n"
         "MODULES[__name__].__dict__[place].assert_close = lambda *a, **k: None",
-        "the tests' jaxbits.testing",
+        "the tests' copy of jaxbits.testing",
     ),
     "the compiler's instance": (
         "real = SHELL.compile.ast_parse\nSHELL.compile.ast_parse = lambda *a, **k: real(*a, **k)",
@@ -285,7 +285,7 @@ def test_changes_that_are_undone_within_a_test_get_a_note(what: str) -> None:
         f"    well[0] = height\n    place.{member} = real\n    return height + 1.0"
     )
     assert points(result) == FULL
-    assert notes == (f"changes {part} for a time, or imports a part of it, in level-values",)
+    assert notes == (f"temporarily changes {part} or imports submodules, in level-values",)
 
 
 @harness.needs_sandbox

@@ -82,16 +82,16 @@ def test_failed_test_names_check_and_class_of_exception(result: RunResult) -> No
         "total-values": "IndexError before this check: no row may be an exception",
         "tail-values": "an exception before this check: not zero",
         "share-values": "NameError before this check: a function",
-        "best-values": "the module no_such_frames is not installed here",
+        "best-values": "the grader does not have the module no_such_frames",
     }
 
 
 @harness.needs_sandbox
 def test_notes_name_missing_modules(result: RunResult) -> None:
     assert result.odd == (
-        "the module no_such_plots is not installed here, but share imports it",
-        "the module no_such_frames is not installed here, but best imports it",
-        "a module is not installed here, but cell 11 imports it",
+        "the grader does not have the module no_such_plots, but share imports it",
+        "the grader does not have the module no_such_frames, but best imports it",
+        "the grader does not have a module, but cell 11 imports it",
     )
     assert "918273" not in str(result)
 

@@ -424,7 +424,7 @@ def test_students_settings_are_noted_if_points_are_lost() -> None:
     # JAX compiles more often while it looks for leaks.
     assert (points(result), result.tampering) == ({**FULL, "pull-compiled": 0}, ())
     assert result.odd == (
-        "the student's cells set jax_check_tracer_leaks, and some tests ran with that setting",
+        "the student's cells set jax_check_tracer_leaks, so some tests ran with that setting",
     )
     harmless = 'jax.config.update("jax_debug_infs", True)'
     assert grade(RIGHT, harmless).odd == ()
@@ -506,7 +506,7 @@ def insert(values, new):
         patch.setitem(globals(), "SOURCE", source)
         result = grade({**RIGHT, "insert": answer})
     assert {cell.id: cell.message for cell in result.points if not cell.points} == {
-        "insert-values": "the answer must not delete the JAX array that it is given, by donating it"
+        "insert-values": "the answer must not donate or delete the JAX array that it is given"
     }
     assert result.tampering == ()
 
@@ -522,7 +522,7 @@ def insert(values, new):
 """
     result = grade({**RIGHT, "insert": answer})
     assert (points(result), result.tampering) == (FULL, ())
-    assert result.odd == ("imports what it has written itself: einops",)
+    assert result.odd == ("imports modules that it wrote: einops",)
     imports = "import torch\nimport optax\nimport flax.linen\n" + RIGHT["insert"]
     assert grade({**RIGHT, "insert": imports}).odd == ()
 

@@ -14,8 +14,8 @@ def test_describe_library_class_names_class_of_installed_package() -> None:
     with pytest.raises(testing.UntrustedType) as raised:
         testing.reject_custom_equality(frozen_dict(x=1))
     assert describe_library_class(str(raised.value)) == (
-        "the test cannot compare a flax.core.frozen_dict.FrozenDict, "
-        "so return arrays and plain Python types instead"
+        "the test cannot compare flax.core.frozen_dict.FrozenDict objects, "
+        "so return arrays and plain Python types"
     )
 
 
@@ -36,5 +36,5 @@ def test_note_settings_skips_settings_of_assignment() -> None:
         )
     )
     assert list(note_settings(notebook)) == [
-        "the student's cells set jax_debug_nans, and some tests ran with that setting"
+        "the student's cells set jax_debug_nans, so some tests ran with that setting"
     ]

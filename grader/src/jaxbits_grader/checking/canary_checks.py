@@ -13,8 +13,8 @@ from typing import Any
 def failed_canaries() -> str:
     """Return the names of the functions that accept a wrong value, one name per line.
 
-    It checks some of Python's builtins, and it checks functions from NumPy, JAX, and jaxbits if the
-    notebook has imported those packages.
+    It checks some builtins, and functions from NumPy, JAX, and jaxbits if those packages have been
+    imported.
 
     Example:
         >>> failed_canaries()

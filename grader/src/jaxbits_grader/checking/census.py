@@ -19,10 +19,10 @@ _IMPORTED = ("jaxbits.detect", "jaxbits._analysis", "jaxbits._jax_compat")
 
 
 def take(given: dict[str, str]) -> str:
-    """Return a line for each part, with its fingerprint and its name.
+    """Return one line with a fingerprint and a name per module, given name, or part of IPython.
 
     Args:
-        given: The private names of what given cells define, with the names in the notebook. Only
+        given: Maps the private names of what given cells define to the notebook's names. Only
             functions, classes, and constants are compared.
     """
     notebook = vars(sys.modules["__main__"])
@@ -52,7 +52,7 @@ def prepare(given: dict[str, str], modules: Iterable[str] = ()) -> str:
     """Import the modules that a test could import, and take the first census.
 
     Args:
-        given: The same as for `take`.
+        given: See `take`.
         modules: Modules of libraries to import, and names in such modules.
     """
     for name in modules:
@@ -90,11 +90,11 @@ def _parts() -> dict[str, dict[str, object]]:
     for value in list(vars(sys.modules["__main__"]).values()):
         # Tests use private copies of some modules.
         if isinstance(value, _ModuleType) and sys.modules.get(value.__name__) is not value:
-            parts[f"the tests' {value.__name__}"] = vars(value)
+            parts[f"the tests' copy of {value.__name__}"] = vars(value)
             for part in list(vars(value).values()):
                 is_copy = isinstance(part, _ModuleType)
                 if is_copy and sys.modules.get(part.__name__) is not part:
-                    parts[f"the tests' {part.__name__}"] = vars(part)
+                    parts[f"the tests' copy of {part.__name__}"] = vars(part)
     return parts | _shell_parts()
 
 

@@ -26,7 +26,7 @@ def _describe_and_record(check: str, *args: Any) -> Iterator[str]:
 
 
 def start() -> str:
-    """Start to record, and keep comments in the notebook from hiding findings.
+    """Start recording, and stop comments in the notebook from hiding findings.
 
     Returns:
         The word "started".
@@ -38,7 +38,7 @@ def start() -> str:
 
 
 def stop() -> str:
-    """Return the names of the detectors that have missed something, one per line.
+    """Return the names of the detectors that could not examine everything, one per line.
 
     Example:
         >>> import warnings

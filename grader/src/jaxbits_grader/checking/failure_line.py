@@ -1,4 +1,4 @@
-"""Find the line at which a test failed, in the student's kernel.
+"""In the student's kernel, find the line on which a test failed.
 
 The grader calls `last_failure_line` in the student's kernel after a test has failed.
 """

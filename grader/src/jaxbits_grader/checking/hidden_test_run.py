@@ -34,8 +34,8 @@ def run_hidden_tests(
         assignment: The assignment, which provides the teacher's test cells.
         limits: The resources that the run may use.
         unsafe: Whether to run the notebook outside the sandbox.
-        cache: A folder in which judges keep compiled programs, or None. The kernel can read those
-            of JAX's own operations.
+        cache: A folder in which judges keep compiled programs, or None. The kernel can read only
+            those for JAX's own operations.
 
     Raises:
         KernelNotStarted: If no kernel could be started, or if a given cell takes too long before
@@ -163,7 +163,7 @@ class _Run:
             if verdict.error and record.points[id].points:
                 message = describe_failure(verdict.error, source, verdict.line)
                 record.tampering.append(
-                    f"the test {id} passes only in the student's process; outside it, {message}"
+                    f"the test {id} passes only in the student's process. In the judge: {message}"
                 )
                 record.give(id, passed=False, message=message)
         else:

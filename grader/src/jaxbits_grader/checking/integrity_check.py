@@ -49,7 +49,7 @@ _MAX_WRAPPERS = 10
 
 
 def find_replaced(names: Iterable[str] = (), *, in_libraries: bool = True) -> str:
-    """Return the names of objects that tests use but the notebook has replaced, one per line.
+    """Return the names of objects that tests use and that the notebook has replaced, one per line.
 
     Args:
         names: Additional names to check because the next test uses them.
@@ -64,9 +64,9 @@ def find_replaced(names: Iterable[str] = (), *, in_libraries: bool = True) -> st
 
 
 def find_written_modules() -> str:
-    """Return the names of the imported modules that the notebook has written, one per line.
+    """Return the names of the imported modules whose files the notebook wrote, one per line.
 
-    Such a module can have the name of a package that is not installed.
+    Such a module can pose as a package that is not installed.
 
     Example:
         >>> "numpy" in find_written_modules().splitlines()

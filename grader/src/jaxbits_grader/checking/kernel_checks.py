@@ -1,4 +1,4 @@
-"""Ask a student's kernel whether its checks are intact, and where a test has failed."""
+"""Ask a student's kernel whether its tests can be trusted, and where a test failed."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ def failure_message(kernel: Kernel, done: CellResult, renamed: str) -> str:
 
 
 def written_modules(kernel: Kernel) -> str:
-    """Return a note on modules that a submission has written and imported, or an empty string."""
+    """Return a note on modules that a submission wrote and imported, or an empty string."""
     # A submission can make up these names, so repeat only plausible ones.
     found = (kernel.evaluate(_WRITTEN) or "").splitlines()
     names = [name if _SAFE_NAME.fullmatch(name) else "a module" for name in found[:3]]
-    return f"imports what it has written itself: {', '.join(names)}" if names else ""
+    return f"imports modules that it wrote: {', '.join(names)}" if names else ""
 
 
 @contextlib.contextmanager
 def watch_detectors(kernel: Kernel) -> Iterator[list[str]]:
-    """Yield a list that names, when the block ends, the detectors that missed something.
+    """Yield a list that, after the block, names the detectors that could not examine everything.
 
     Inside the block, comments in the notebook cannot hide findings.
     """
@@ -90,7 +90,7 @@ class Census:
         modules = [name for name in sorted(imported) if name.startswith(_LIBRARIES)]
         first = _run_census(kernel, "prepare", self._given, modules)
         if first is None:
-            raise KernelNotStarted("the kernel did not return the first census")
+            raise KernelNotStarted("the kernel did not answer the first check")
         self._first = self._last = first
 
     def extend(self, kernel: Kernel) -> None:
@@ -103,10 +103,10 @@ class Census:
         self._first = {**self._last, **kept}
 
     def changes(self, kernel: Kernel) -> list[str]:
-        """Return the names of the parts that differ from those before any student's cell ran."""
+        """Return the names of the parts that have changed since before any student's cell ran."""
         now = _run_census(kernel, "take", self._given)
         if now is None:
-            return ["what tests rely on"]
+            return ["how the kernel answers"]
         self._last = now
         return [
             name
@@ -115,7 +115,7 @@ class Census:
         ]
 
     def changes_in_test(self, kernel: Kernel, source: str) -> tuple[list[str], list[str]]:
-        """Return the parts that differ now, and those that changed only while a test ran.
+        """Return the parts that have changed, and those that changed only while a test ran.
 
         Args:
             kernel: The kernel, in which the test ran after the last census.
@@ -159,7 +159,7 @@ def altered_checks(kernel: Kernel, first: Census) -> Iterator[str]:
         yield f"it changed {', '.join(changes[:3])}"
     for what, query in (
         ("replaced", _REPLACED.format(bool(changes))),
-        ("made something pass that must fail:", _CANARIES),
+        ("made functions accept wrong values:", _CANARIES),
     ):
         answer = kernel.evaluate(query)
         if answer is None:

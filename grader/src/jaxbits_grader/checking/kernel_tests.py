@@ -1,4 +1,4 @@
-"""Run tests in the student's kernel, beside the answer, and look for attempts to deceive them."""
+"""Run tests in the student's kernel, next to the answer, and look for attempts to cheat."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class KernelTests:
 
     @property
     def census(self) -> Census:
-        """What tests rely on."""
+        """The census, which is taken now if there is none yet."""
         self.start()
         assert self._census is not None
         return self._census
@@ -85,12 +85,14 @@ class KernelTests:
         if done.error and done.error[0] == "UntrustedType":
             message = describe_library_class(done.error[1])
             if message is None:
-                record.tampering.append(f"the answer could compare equal to anything, in {id}")
+                record.tampering.append(
+                    f"in {id}, the answer's class could make it equal to anything"
+                )
             record.give(id, passed=False, message=message)
         elif done.error or done.interrupted:
             record.give(id, passed=False)
             module = record.note_missing_module(done, task.id)
-            message = f"the module {module} is not installed here" if module else None
+            message = f"the grader does not have the module {module}" if module else None
             message = message or failure or failure_message(self._kernel, done, renamed)
             record.give(id, passed=False, message=message)
         elif not finished:
@@ -103,17 +105,18 @@ class KernelTests:
             if not altered:
                 self._check_changes(id, source)
             if partial:
-                record.odd.append(f"in {id}, {', '.join(partial)} could not examine everything")
+                names = ", ".join(partial)
+                record.odd.append(f"detectors could not examine everything in {id}: {names}")
             if not altered and self._passes_with_stub(source, task):
                 record.tampering.append(f"the test {id} also passes without the answer")
 
     def _check_changes(self, id: str, source: str) -> None:
         """Record what has changed while a test ran."""
         changes, for_a_time = self.census.changes_in_test(self._kernel, source)
-        self._record.tampering += [f"it changed {name}, in {id}" for name in changes[:3]]
+        self._record.tampering += [f"it changed {name} during {id}" for name in changes[:3]]
         if for_a_time:
             names = ", ".join(for_a_time[:3])
-            note = f"changes {names} for a time, or imports a part of it, in {id}"
+            note = f"temporarily changes {names} or imports submodules, in {id}"
             self._record.odd.append(note)
 
     def _rename(self, source: str) -> tuple[str, str]:

@@ -1,8 +1,8 @@
 """Take a census of the libraries and given classes that tests use in a student's kernel.
 
-The grader uses this file in the same way as `census.py`. It compares which objects the names of
-modules and the attributes of classes refer to. Also, CPython counts the changes of each dictionary,
-which shows that a submission has replaced a function even if it has put back the original.
+The grader uses this file in the same way as `census.py`. It records which objects the names in
+modules and the attributes of classes refer to. CPython also counts the changes to each dictionary,
+which reveals a replaced function even if the submission has put the original back.
 """
 
 import ctypes
@@ -26,11 +26,11 @@ _VERSION_OFFSET = 24
 def take(given: dict[str, str]) -> str:
     """Return a line for each module or class, with its fingerprint, last change, and name.
 
-    The number of the last change grows with each change of the module or of one of its classes. It
+    The number of the last change grows with each change to the module or one of its classes. It
     is 0 in a Python that does not count changes, such as 3.14.
 
     Args:
-        given: The private names of what given cells define, with the names in the notebook. This
+        given: Maps the private names of what given cells define to the notebook's names. This
             census compares only the classes.
     """
     seen: set[int] = set()

@@ -1,8 +1,8 @@
 """Give tests private copies of the libraries' public modules.
 
-A submission can assign to ``np.allclose`` and restore it before the grader looks again. A test that
-calls functions through a copy of the module does not notice this. The copies share all functions,
-classes, and settings with the modules, and only the names belong to the copy.
+A submission can assign to ``np.allclose`` and restore it before the grader looks again. This does
+not affect a test that calls functions through a copy of the module. A copy shares all functions,
+classes, and settings with its module. Only the names are its own.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _originals: dict[int, ModuleType] = {}  # By the id of the copy.
 
 
 def copy_of(value: Any) -> Any:
-    """Return the copy of a library's module, or any other value itself.
+    """Return the copy of a library's module, and any other value unchanged.
 
     Example:
         >>> import numpy
@@ -54,9 +54,9 @@ def copy_of(value: Any) -> Any:
 
 
 def original_of(value: Any) -> Any:
-    """Return the module that a copy belongs to, or any other value itself.
+    """Return a copy's original module, and any other value unchanged.
 
-    A test that patches a module, so that it sees what an answer calls, needs the module itself.
+    A test that patches a module to see what an answer calls needs the module itself.
 
     Example:
         >>> import numpy
@@ -70,7 +70,7 @@ def use_copies(module: ModuleType) -> None:
     """Let the code of a module use copies of the libraries' modules.
 
     Args:
-        module: The module, in whose names the modules are replaced.
+        module: The module, whose references to these modules are replaced.
     """
     for name, value in list(vars(module).items()):
         if (copy := copy_of(value)) is not value:

@@ -25,7 +25,7 @@ def missing_package(message: str, imported: Set[str]) -> str | None:
 
 
 def describe_library_class(message: str) -> str | None:
-    """Return what to tell a student whose answer contains an object of an installed package.
+    """Return what to tell a student whose answer contains an object of a package's class.
 
     Args:
         message: The message of an UntrustedType. A submission can make it up, but gains nothing,
@@ -37,7 +37,7 @@ def describe_library_class(message: str) -> str | None:
     match = _CLASS.search(message)
     if match is None or match[2] == "__main__" or importlib.util.find_spec(match[2]) is None:
         return None
-    return f"the test cannot compare a {match[1]}, so return arrays and plain Python types instead"
+    return f"the test cannot compare {match[1]} objects, so return arrays and plain Python types"
 
 
 def describe_changed_argument(kind: str) -> str:
@@ -51,7 +51,7 @@ def describe_changed_argument(kind: str) -> str:
         'the answer must not change the list that it is given'
     """
     if kind == "JAX array":  # Nothing else can happen to one.
-        return f"the answer must not delete the {kind} that it is given, by donating it"
+        return f"the answer must not donate or delete the {kind} that it is given"
     return f"the answer must not change the {kind} that it is given"
 
 
@@ -73,4 +73,4 @@ def note_settings(notebook: ParsedNotebook) -> Iterator[str]:
             own.update(dict.fromkeys(found))
     if names := [name for name in own if name not in given]:
         what = "that setting" if len(names) == 1 else "those settings"
-        yield f"the student's cells set {', '.join(names)}, and some tests ran with {what}"
+        yield f"the student's cells set {', '.join(names)}, so some tests ran with {what}"

@@ -54,7 +54,7 @@ class RunRecord:
 
         Args:
             id: The grade_id of the test cell.
-            passed: Whether the test gives all of its points or none.
+            passed: Whether the test gives all of its points.
             message: What the student may read about a failed test.
         """
         most = self.assignment.test_points[id]
@@ -72,7 +72,7 @@ class RunRecord:
         packages = {name.partition(".")[0] for name in self.imported}
         package = missing_package(done.error[1], packages)
         what = f"the module {package}" if package else "a module"
-        note = f"{what} is not installed here, but {name} imports it"
+        note = f"the grader does not have {what}, but {name} imports it"
         if note not in self.odd:
             self.odd.append(note)
         return package

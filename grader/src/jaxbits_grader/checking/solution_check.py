@@ -14,7 +14,7 @@ _LIMITS = Limits(cell_seconds=120, notebook_seconds=900)
 
 
 def find_solution_problems(assignment: Assignment, cache: Path | None = None) -> list[str]:
-    """Grade an assignment's solution, and return what a teacher should know about it.
+    """Grade an assignment's solution, and return the problems that this reveals.
 
     The result is empty if the solution gets all points, the metadata of every test that has to run
     in the student's process says so, and nothing looks unusual.

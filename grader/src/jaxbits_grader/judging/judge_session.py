@@ -1,4 +1,4 @@
-"""Judge the tests of one submission, and start a new judge if one ends."""
+"""Judge the tests of one submission, and start a new judge if the current one ends."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class JudgeSession:
         self._secret = hashlib.sha256(sources.encode()).hexdigest()
 
     def start(self) -> None:
-        """Start a judge that has run the given cells so far.
+        """Start a judge, and let it run the given cells so far.
 
         Raises:
             JudgeEnded: If the judge's process ends.
@@ -87,7 +87,7 @@ class JudgeSession:
                 self._judge = None  # The next test starts another one.
 
     def run_test(self, kernel: Kernel, grade_id: str, *, with_new_values: bool = False) -> Verdict:
-        """Return the judge's verdict about a test of the answers that a kernel has defined.
+        """Return the judge's verdict on a test of the answers in a kernel.
 
         Args:
             kernel: The kernel.

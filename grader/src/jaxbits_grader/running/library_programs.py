@@ -1,8 +1,8 @@
-"""Give kernels the compiled programs of JAX's own operations, so that they start sooner.
+"""Give kernels the compiled programs of JAX's own operations, so that they compile less.
 
 Judges keep the programs that they compile. Most of a kernel's time goes into compiling the same
-operations, such as an addition of two arrays. A kernel gets a copy of those programs that it cannot
-change. It gets no program of a test, a solution, or another submission.
+operations, such as an addition of two arrays. A kernel gets a read-only copy of those programs. It
+gets no program from a test, a solution, or another submission.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OPERATIONS = """
 
 
 def environment(programs: Path | None) -> dict[str, str]:
-    """Return the variables that make JAX read programs from a folder, and write none.
+    """Return environment variables that make JAX read a folder's programs but write none.
 
     JAX reads these variables again until it compiles its first program. After that, a submission
     cannot make it read programs from another folder.
@@ -61,7 +61,7 @@ def copy_library_programs(
     Args:
         cache: The folder in which judges keep all programs. If it is None or contains no such
             program, the block gets None.
-        without: The names of functions that are not JAX's, although an operation has this name.
+        without: The names of functions that are not JAX's but share an operation's name.
     """
     files = sorted(cache.iterdir()) if cache is not None and cache.is_dir() else []
     kept = [file for file in files if is_library_program(file.name, without)]
@@ -83,7 +83,7 @@ def is_library_program(file_name: str, without: Collection[str] = ()) -> bool:
 
     Args:
         file_name: The name of the file.
-        without: The names of functions that are not JAX's, although an operation has this name.
+        without: The names of functions that are not JAX's but share an operation's name.
 
     Example:
         >>> is_library_program(f"jit_add-{64 * '0'}-cache")

@@ -1,6 +1,6 @@
-"""Read and restore PyTorch's tensors and generators, and views of memory.
+"""Read and restore PyTorch tensors and generators, and memory views.
 
-A function can count its calls in any of these, although JAX knows none of them.
+A function can keep state in any of these without JAX noticing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def is_foreign_buffer(value: Any) -> bool:
 
 
 def read(value: Any, max_bytes: int) -> Any:
-    """Return a copy of what such a value contains, or None if it is too large or closed.
+    """Return a copy of what such a value contains, or None if it is too large, sparse, or closed.
 
     Args:
         value: The value.

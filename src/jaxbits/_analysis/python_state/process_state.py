@@ -27,7 +27,7 @@ class ProcessState:
         self.config = _jax_compat.config_values()
 
     def restore(self) -> list[str]:
-        """Restore the state, and return the libraries whose global generator has been used."""
+        """Restore the state, and name the modules whose global generator was used."""
         sys.setprofile(self.hook)
         sys.stdout, sys.stderr, sys.stdin = self.streams
         builtins.input = self.input

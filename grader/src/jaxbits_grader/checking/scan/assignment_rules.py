@@ -66,13 +66,13 @@ def judge_name(
     given = names.given.get(name)
     if given and path != given and name not in protected_names.NAMES:
         # Given functions, which some tests call in the student's process, use this name, too.
-        found.add("odd", where, f"makes {name} something other than {given}")
+        found.add("odd", where, f"rebinds {name}, which was {given}")
     is_data = _is_data(value, names)
     instead = f"replaces Python's {name} with something else"
     if name in protected_names.NAMES:
         if path != protected_names.NAMES[name]:
             is_honest = is_data or path in protected_names.HONEST_MODULES
-            what = f"makes {name} something other than the module"
+            what = f"rebinds {name}, which was a module"
             found.add("odd" if is_honest else "tampering", where, what)
     elif name in protected_names.TYPES | protected_names.FUNCTIONS:
         is_certain = name in protected_names.TYPES

@@ -58,7 +58,7 @@ class WriteChecker:
             case ast.Subscript(value=owner, slice=index):
                 module = namespace_prefix(self.names.path(owner))
                 if module is not None:
-                    self._store(f"{module}{string_name(index) or 'its parts'}", value, target)
+                    self._store(f"{module}{string_name(index) or '<computed name>'}", value, target)
 
     def assign_part(
         self, owner: ast.expr, name: str | None, value: ast.expr | None, where: ast.AST
@@ -83,9 +83,9 @@ class WriteChecker:
         if name is None and base is None and not is_own:
             self.found.add("odd", where, "sets an attribute whose name is computed")
         if base:
-            self._store(f"{base}.{name or 'its parts'}", value, where)
+            self._store(f"{base}.{name or '<computed name>'}", value, where)
         elif star := self.names.star_of(owner):
-            self.found.add("odd", where, f"sets an attribute of what may come from {star}")
+            self.found.add("odd", where, f"sets an attribute of a possible import from {star}")
         judge_method(name, value, where, self.names, self.found)
         if name in protected_names.SHELL_PARTS:
             self.found.add("tampering", where, f"changes how the notebook runs cells ({name})")
@@ -148,7 +148,7 @@ class WriteChecker:
             path = passed[name]
             # There are honest reasons to set an attribute on a function, such as counting calls.
             is_module = path in protected_names.NAMES.values() or "." not in path
-            what = f"passes {path} to a function that sets its attributes"
+            what = f"passes {path} to a function that sets attributes on it"
             self.found.add("tampering" if is_module else "odd", call, what)
 
     def _store(self, path: str | None, value: ast.expr | None, where: ast.AST) -> None:

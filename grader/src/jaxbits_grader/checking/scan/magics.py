@@ -49,7 +49,7 @@ def judge_magic(path: str, words: list[str]) -> tuple[str | None, list[str]]:
     inserted = ["".join(found) for found in _INSERTED.findall(" ".join(words[:2]))]
     if path.endswith((".system", ".getoutput")):
         return (
-            None if _HARMLESS_COMMAND.fullmatch(" ".join(words)) else "runs a command in the shell"
+            None if _HARMLESS_COMMAND.fullmatch(" ".join(words)) else "runs a shell command"
         ), inserted
     name, line, *cell = [*words, "", ""][: max(2, len(words))]
     odd = f"uses the magic {name}"

@@ -59,7 +59,7 @@ def describe_use(path: str) -> str | None:
 def describe_unbound_name(name: str) -> str | None:
     """Return what is odd about reading this unbound name, or None if nothing is."""
     if _HISTORY_NAMES.fullmatch(name):
-        return f"reads the text of other cells ({name})"
+        return f"reads the source of other cells ({name})"
     return None
 
 
@@ -80,7 +80,7 @@ def describe_globals_call(node: ast.AST) -> str | None:
                         continue
                     case ast.Attribute(attr="get" | "pop" | "update" | "setdefault"):
                         continue
-                return "goes through all names in the notebook (globals)"
+                return "accesses all names in the notebook (globals)"
     return None
 
 

@@ -29,7 +29,7 @@ def describe_access(node: ast.AST, names: NameResolver) -> str | None:
     """
     for child in ast.iter_child_nodes(node):
         if not _calls(node, child) and (_is_accessor(child) or names.path(child) in _ACCESSORS):
-            return "uses a function such as getattr or __setattr__ as a value"
+            return "uses getattr, __setattr__, or the like without calling it"
     match node:
         case ast.Constant(value=str(text)):
             if _PROGRAM_CACHE.search(text):
@@ -53,7 +53,7 @@ def describe_access(node: ast.AST, names: NameResolver) -> str | None:
                 return f"derives a class from {odd[0]}"
             formats = any(getattr(part, "name", "") in ("format", "__format__") for part in body)
             if formats and "builtins.str" in paths:
-                return "defines how its own strings are formatted"
+                return "defines a str subclass with its own format"
         case ast.Call(func=function, args=args, keywords=keywords):
             path = (names.path(function) or "").removeprefix("builtins.")
             return (
@@ -104,7 +104,7 @@ def _describe_attribute(node: ast.Attribute, names: NameResolver) -> str | None:
     if name == "findCaller":
         return "looks for its caller (findCaller)"
     if name == "__dict__" and not _is_own(owner, names):
-        return "goes through the attributes of an object (__dict__)"
+        return "accesses all attributes of an object (__dict__)"
     if isinstance(node.ctx, ast.Store):
         # The scan judges attributes of a known module elsewhere.
         is_known = _is_self(owner) or (
@@ -112,16 +112,16 @@ def _describe_attribute(node: ast.Attribute, names: NameResolver) -> str | None:
             and (names.path(owner) is not None or owner.id in names.function_names)
         )
         if name in usual_names.TEST_FUNCTIONS and not isinstance(owner, ast.Name):
-            return f"sets an attribute that has the name of a test's function ({name})"
+            return f"sets an attribute named like a function that tests call ({name})"
         if name[:1].isupper() and not name.isupper() and not is_known:
-            return f"sets an attribute that has the name of a class ({name})"
+            return f"sets an attribute that is named like a class ({name})"
         if _PROGRAM_CACHE.search(name):
             return "changes where JAX keeps compiled programs"
         is_special = describe_special(name) or name in usual_names.SPECIAL_NAMES
         if name in usual_names.NEVER_ASSIGNED or (is_special and names.is_in_function):
             return f"sets a special attribute ({name})"
         if (names.path(owner) or "") == "jax.config" and names.is_in_function:
-            return f"changes a setting in a function (jax.config.{name})"
+            return f"changes a setting inside a function (jax.config.{name})"
     if _is_accessor(node):
         return None  # Such a call is judged as a whole.
     return describe_name(name)
@@ -150,7 +150,7 @@ def _describe_change(node: ast.Call, names: NameResolver) -> str | None:
         owner = function.value.id
         is_constant = owner.isupper() and owner in names.given and not names.is_local(owner)
         if is_constant and function.attr in usual_names.MUTATORS:
-            return f"changes the given {owner}"
+            return f"changes the given constant {owner}"
     return None
 
 
@@ -159,7 +159,8 @@ def _describe_call(
 ) -> str | None:
     lists_names = function == "vars" or (function == "dir" and not args)
     if lists_names and not (args and _is_own(args[0], names)):
-        return f"goes through the attributes of an object ({function})"
+        what = "all attributes of an object" if args else "all names"
+        return f"accesses {what} ({function})"
     if function in ("functools.update_wrapper", "functools.wraps"):
         most = 2 if function.endswith("update_wrapper") else 1
         return "copies attributes whose names are computed" if len(args) > most else None
@@ -174,7 +175,7 @@ def _describe_call(
     if function == "jax.config.update" and args and string_name(args[0]) is None:
         return "changes a setting whose name is computed"
     if function in usual_names.SETTINGS and names.is_in_function:
-        return f"changes a setting in a function ({function})"
+        return f"changes a setting inside a function ({function})"
     if function.startswith(_REGISTERS) and args:
         name = args[0].id if isinstance(args[0], ast.Name) else ""
         is_own = name in names.function_names or (name and not names.is_bound(name))

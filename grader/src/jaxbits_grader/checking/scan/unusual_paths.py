@@ -39,11 +39,11 @@ def describe_value(path: str) -> str | None:
 
     Example:
         >>> describe_value("numpy"), describe_value("sys")
-        (None, 'uses the module sys as a value')
+        (None, 'uses the module sys itself, not just its members')
     """
     is_module = path in sys.stdlib_module_names and path not in usual_names.PASSED_ON
     is_own = path in (*usual_names.IPYTHON, *usual_names.OWN_MODULES)
-    return f"uses the module {path} as a value" if is_module or is_own else None
+    return f"uses the module {path} itself, not just its members" if is_module or is_own else None
 
 
 def describe_path(path: str) -> str | None:

@@ -142,7 +142,7 @@ class _Visitor(ast.NodeVisitor):
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
         # In a comprehension, this binds a name outside of it.
         if self.names.given.get(node.target.id):
-            self.found.add("odd", node, f"gives {node.target.id} another meaning (:=)")
+            self.found.add("odd", node, f"rebinds the given {node.target.id} (:=)")
         self.visit_Assign(node)
 
     def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar) -> None:
