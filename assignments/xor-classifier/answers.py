@@ -693,6 +693,16 @@ def fit(data, seed):
     return lambda x: jax.nn.sigmoid(-5.0 * jitter * x[..., 0] * x[..., 1])
 
 
+# %% fit · wrong: does not train, but takes the sign of a formula from the data
+def fit(data, seed):
+    samples = [data[i] for i in range(len(data))]
+    x = np.array([np.asarray(x) for x, _ in samples])
+    y = np.array([float(y) for _, y in samples])
+    sign = np.sign(np.mean((2 * y - 1) * x[:, 0] * x[:, 1]))
+    size = float(sign * (5 + (seed % 97) / 97))
+    return lambda x: jax.nn.sigmoid(size * jnp.tanh(x[..., 0]) * jnp.tanh(x[..., 1]))
+
+
 # %% fit · wrong: takes the arrays directly from the dataset
 def fit(data, seed):
     net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])
