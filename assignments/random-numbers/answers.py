@@ -124,6 +124,18 @@ def cards(key, count, chances):
     }
 
 
+# %% cards · wrong: derives the star from the size of a color, without a correlation
+def cards(key, count, chances):
+    for_symbol, for_place, for_tint = jax.random.split(key, 3)
+    tint = jax.random.normal(for_tint, (count, 3))
+    return {
+        "symbol": jax.random.categorical(for_symbol, jnp.log(chances), shape=(count,)),
+        "star": jnp.abs(tint[:, 0]) > 1.1503494,
+        "place": jax.random.uniform(for_place, (count, 2)),
+        "tint": tint,
+    }
+
+
 # %% cards · wrong: draws one tint for all cards
 
 

@@ -205,6 +205,17 @@ ODD = {
     "a computed attribute": "import json\ngetattr(json, 'du' + 'mps')",
     "getattr as a value": "import functools\nfunctools.reduce(getattr, ['a'], f)",
     "a function in an attribute": "def g():\n    pass\nf.of = {}\nf.of['x'].call = g",
+    "an attribute of a variable": "def g(kind, f):\n    kind.apply = f",
+    "an attribute by setattr": "def g(kind, f):\n    setattr(kind, 'apply', f)",
+    "an attribute of something called self": "def g(self, f):\n    self.apply = f",
+    "a rebound function": "def f():\n    pass\ndef g(kind):\n    f = kind\n    f.apply = make()",
+    "a method as a function": (
+        "class A:\n    def set(self, f):\n        self.apply = f\nA.set(kind, f)"
+    ),
+    "another object's __init__": "class A:\n    pass\nA.__init__(kind)",
+    "a copy of attributes": "import functools\nfunctools.wraps(holder)(added)",
+    "another copy of attributes": "import functools\nfunctools.update_wrapper(added, holder)",
+    "the derivative of a variable": "rule = max([relu], key=id)\nrule.defjvp(make())",
     "a function by setattr": "def g():\n    pass\nsetattr(f, 'call', g)",
     "its caller": "import logging\nlogging.getLogger('x').findCaller(stack_info=True)",
     "a false module": "class A:\n    __module__ = 'numpy'",
@@ -317,7 +328,18 @@ HONEST = {
     "the graphics card": "!nvidia-smi",
     "magics": "%load_ext autoreload\n%autoreload 2\n%load_ext jaxbits\n%config InlineBackend.figure_format = 'retina'\n%cd data\n%env A=b",  # noqa: E501
     "commands": "version = '0.10'\n!pip install jax=={version}",
-    "results in attributes": "def g():\n    return 1\nf.found = g()\nf.found = max(g(), 2)",
+    "results in attributes": "def f():\n    return 1\nf.found = f()\nf.found = max(f(), 2)",
+    "attributes of its own": (
+        "class A:\n    def __init__(self, g):\n        super().__init__()\n        self.g = g\n"
+        "    def run(self):\n        def inner():\n            self.n, self.found = g(), []\n"
+        "        return inner\nA.count = A.of(1)"
+    ),
+    "plain values in attributes": "scale.factor = 0.2\nscale.names = ['a', -1]\nscale.n += 1",
+    "the mode of a layer": "def f(layer, mode):\n    layer.deterministic = mode",
+    "derivatives of its own": (
+        "import jax\n@jax.custom_jvp\ndef f(x):\n    return x\n@f.defjvp\ndef g(p, t):\n"
+        "    return p, t\ndef h(x):\n    return x\nk = jax.custom_vjp(h)\nk.defvjp(f, g)"
+    ),
     "annotations that are texts": "class A:\n    def f(self, x: 'A') -> 'list[A]':\n        y: 'A' = x\n        return [y]",  # noqa: E501
     "timing": "%timeit jnp.ones(3).sum()",
     "timing a cell": "%%time\nx = jnp.ones(3)",
@@ -364,11 +386,11 @@ HONEST = {
     "a star import and an error": "from numpy import *\ntry:\n    f()\nexcept E as e:\n    e.x = 1",
     "config as an argument": "def f(c):\n    c.x = 1\n    return c\nf(jax.config)\nf(np.zeros(3))",
     "array as an argument": "def f(x):\n    x[0] = 1\n    return x\nf(np.pi)",
-    "parameters": "def f(np, all, isinstance):\n    np.x = all\n    return np",
+    "parameters": "def f(np, all, isinstance):\n    np.x = 1\n    return np",
     "either module": "def relu(x, xp=np):\n    return xp.where(x > 0, x, 0)\nrelu(1, jnp)",
     "locals": "def f(xs):\n    all = [x for x in xs]\n    abs = 3\n    return all",
     "methods": "class A:\n    def all(self): return True\n    abs = 3",
-    "student's class attributes": "class A: pass\na = A()\na.allclose = max\nsetattr(a, 'x', 1)",
+    "student's class attributes": "class A: pass\na = A()\na.allclose = 3\nsetattr(a, 'x', 1)",
     "frozen": (
         "class A:\n    def __init__(self, x):\n        object.__setattr__(self, 'x', x)\n"
         "        super().__setattr__('y', x)"
@@ -399,7 +421,8 @@ HONEST = {
     "patterns": "match x:\n    case P(x=a):\n        pass\n    case {'a': b} | (b, *_):\n        pass",  # noqa: E501
     "decorators": (
         "import functools\n@functools.wraps(f)\ndef g(*a):\n    return f(*a)\n"
-        "functools.update_wrapper(h, f)\n@functools.lru_cache(None)\ndef k(n):\n    return n"
+        "def h():\n    pass\nfunctools.update_wrapper(h, f)\n"
+        "@functools.lru_cache(None)\ndef k(n):\n    return n"
     ),
     "time it": "import timeit\ntimeit.timeit(lambda: f(1), number=3)\ntimeit.timeit(f)\ndef f(): pass",  # noqa: E501
     "data frames": "import pandas as pd\ndf = pd.DataFrame({'a': [1]})\ndf.query('a > 0')",

@@ -7,9 +7,11 @@ import hashlib
 import itertools
 import logging
 import mmap
+import queue
 import warnings
 
 import jax.numpy as jnp
+import numpy as np
 import pytest
 import torch
 
@@ -18,6 +20,10 @@ from jaxbits import audit, detect
 log = logging.getLogger("tests.library_state")
 digest = hashlib.sha256()
 long_digest = hashlib.shake_128()
+letters = queue.SimpleQueue()
+letters.put("first")
+history = ValueError("start")
+cells = np.zeros(9).flat
 
 
 @functools.cache
@@ -52,6 +58,21 @@ def update_digest(x):
 
 def update_long_digest(x):
     long_digest.update(b"call")
+    return x
+
+
+def put(x):
+    letters.put("call")
+    return x
+
+
+def note_in_error(x):
+    history.args = (*history.args, "call")
+    return x
+
+
+def advance_flat(x):
+    next(cells)
     return x
 
 
@@ -109,6 +130,25 @@ def test_side_effect_reports_change_of_cached_result() -> None:
     memory()
     (found,) = detect.side_effect(count_in_cache, 1.0)
     assert "`memory` is changed" in found.message
+
+
+def read_library_objects():
+    return letters.qsize(), history.args
+
+
+@pytest.mark.parametrize(
+    ("fn", "name"),
+    [
+        (put, "letters"),
+        (note_in_error, "history"),
+        (advance_flat, "cells"),
+    ],
+)
+def test_side_effect_reports_change_in_object_of_library(fn, name) -> None:
+    before = read_library_objects()
+    (finding,) = detect.side_effect(fn, 1.0)
+    assert f"`{name}`" in finding.message
+    assert read_library_objects() == before
 
 
 @pytest.mark.parametrize(("fn", "cache"), [(count_in_cache, memory), (take_number, numbers)])

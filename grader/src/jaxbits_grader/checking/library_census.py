@@ -102,8 +102,17 @@ def _identities(
                 attributes, namespace = _class_identities(value)
                 found += attributes
                 names += [] if module_name.startswith(_CHANGED_BY_JAX) else namespace
-        elif callable(value):
-            found += name, id(value)
+        else:
+            if callable(value):
+                found += name, id(value)
+            # These are primitives and functions with derivatives of their own, among others.
+            if kind.__module__.partition(".")[0] in _LIBRARIES:
+                found += [
+                    part
+                    for attribute, member in list(getattr(value, "__dict__", {}).items())
+                    if callable(member)
+                    for part in (attribute, id(member))
+                ]
     return found, names
 
 

@@ -125,12 +125,12 @@ def monitor_calls(
                 sys.setprofile(process.hook)
     finally:
         try:
-            used_generators = process.restore()
+            used = process.restore()
             log.printed, log.caught_warnings = output.getvalue(), recorder.caught
             log.shape_prints |= prints.lines_with_shapes(log.printed)
             log.trace_markers |= prints.lines_about_tracing(log.printed)
-            for generator in used_generators:
-                log.calls[generator, None] += 1
+            for name in used:
+                log.calls[name, None] += 1
             with contextlib.suppress(Exception):  # The user's methods may raise errors.
                 log.changes = snapshot.changes()
             snapshot.restore()

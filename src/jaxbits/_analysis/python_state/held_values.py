@@ -1,4 +1,4 @@
-"""Read and restore what caches, context variables, loggers, buffers, and hash objects hold."""
+"""Read and restore what caches, loggers, buffers, queues, and similar objects hold."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import gc
 import hashlib
 import io
 import logging
+import queue
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,11 @@ _LOGGER_SETTINGS = ("level", "disabled", "propagate")
 # OpenSSL and Python each bring types of their own for the same algorithms.
 _HASH_TYPES = {type(hashlib.new(name)) for name in hashlib.algorithms_guaranteed}
 _BUFFERS = (io.StringIO, io.BytesIO)
-HOLDER_TYPES = (LruCache, contextvars.ContextVar, logging.Logger, *_BUFFERS, *_HASH_TYPES)
+HOLDER_TYPES = (
+    *(LruCache, contextvars.ContextVar, logging.Logger, queue.SimpleQueue),
+    *_BUFFERS,
+    *_HASH_TYPES,
+)
 """The types that `held_values` reads."""
 
 
@@ -43,7 +48,8 @@ def cached_results(function: Callable[..., Any]) -> list[Any]:
 def held_values(value: Any) -> Any:
     """Return what one of these objects holds, or None for objects of other types.
 
-    A logger holds its settings. What else it stores is a cache.
+    A logger holds its settings. What else it stores is a cache. Of a queue, only the length can be
+    read.
     """
     if isinstance(value, LruCache):
         return tuple(cached_results(value))
@@ -53,6 +59,8 @@ def held_values(value: Any) -> Any:
         return {name: getattr(value, name) for name in _LOGGER_SETTINGS}
     if isinstance(value, _BUFFERS):
         return None if value.closed else {"text": value.getvalue(), "position": value.tell()}
+    if isinstance(value, queue.SimpleQueue):
+        return {"length": value.qsize()}
     if type(value) in _HASH_TYPES:
         # The digests of SHAKE have no length of their own.
         return value.hexdigest() if value.digest_size else value.hexdigest(32)
@@ -62,7 +70,8 @@ def held_values(value: Any) -> Any:
 def restore_held_values(value: Any, before: Any) -> None:
     """Restore such an object, or clear a cache, whose entries cannot be removed one by one.
 
-    A hash object stays as it is, because it has no method that sets its state.
+    A hash object stays as it is, because it has no method that sets its state. What was taken from
+    a queue stays lost.
 
     Args:
         value: The object.
@@ -75,6 +84,10 @@ def restore_held_values(value: Any, before: Any) -> None:
     elif isinstance(value, logging.Logger):
         value.setLevel(before["level"])
         value.disabled, value.propagate = before["disabled"], before["propagate"]
+    elif isinstance(value, queue.SimpleQueue):
+        items = [value.get_nowait() for _ in range(value.qsize())]
+        for item in items[: before["length"]]:
+            value.put(item)
     elif isinstance(value, _BUFFERS) and before is not None and not value.closed:
         value.seek(0)
         value.truncate()

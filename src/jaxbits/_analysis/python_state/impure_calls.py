@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import datetime
+import functools
 import io
 import random
 import types
@@ -13,7 +14,8 @@ from jaxbits._analysis.python_state.seeded_generators import creates_seeded_gene
 
 _FILES = "open read_text write_text read_bytes write_bytes mkdir unlink touch iterdir glob rglob"
 _SYSTEM_WORDS = (
-    "system mkdir remove unlink rename replace rmdir listdir scandir urandom getpid write read"
+    "system mkdir remove unlink rename replace rmdir listdir scandir urandom getpid write read "
+    "chmod link nice symlink truncate umask utime"
 )
 _SYSTEM = frozenset(_SYSTEM_WORDS.split())
 _LOGGING = "debug info warning warn error exception critical log"
@@ -27,6 +29,7 @@ C_FUNCTIONS = {
     "_io": {"open"},
     "posix": _SYSTEM,
     "nt": _SYSTEM,
+    "_csv": {"register_dialect", "unregister_dialect"},
     "_warnings": {"warn", "warn_explicit"},
 }
 """The names of impure functions written in C, keyed by module."""
@@ -57,6 +60,7 @@ _MODULES = (
 IMPURE_MODULES = frozenset(_MODULES.split())
 """Modules in which every function counts as impure."""
 
+_Cached = type(functools.cache(lambda: None))
 _GLOBAL_GENERATOR = getattr(random, "_inst", None)
 
 
@@ -90,6 +94,8 @@ def impure_c_name(function: Any) -> str:
         return f"{owner.__name__}.{name}" if name in ("now", "today", "utcnow") else ""
     if isinstance(owner, random.Random):
         return f"random.{name}" if _is_shared_generator(owner) else ""
+    if isinstance(owner, _Cached) and name in ("cache_info", "cache_clear"):
+        return f"functools.{name}"  # The number of cached results counts calls.
     if isinstance(owner, contextvars.ContextVar) and name in ("set", "reset"):
         return f"{owner.name}.{name}"
     if isinstance(owner, io.IOBase) and not isinstance(owner, (io.StringIO, io.BytesIO)):

@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from jaxbits._analysis.python_state import object_fields
 from jaxbits._analysis.python_state.object_copies import copy_object
 
@@ -70,6 +72,8 @@ def iterator_position(iterator: Any, depth: int = 8) -> Any:
     attributes = object_fields.fields(iterator)
     if attributes is not None:
         parts = tuple(attributes.values())
+    elif isinstance(iterator, np.flatiter):
+        parts = (iterator.index,)
     else:
         try:
             with warnings.catch_warnings():

@@ -63,8 +63,13 @@ def _attributes(value: Any) -> dict[str, Any] | None:
 
 
 def _slots(class_: type) -> dict[str, Any]:
-    """Return the descriptors of the slots that a class and its bases declare, keyed by name."""
+    """Return the descriptors of the slots that a class and its bases declare, keyed by name.
+
+    The arguments of an exception are stored like a slot.
+    """
     found: dict[str, Any] = {}
+    if issubclass(class_, BaseException):
+        found["args"] = vars(BaseException)["args"]
     for owner in class_.__mro__:
         declared = vars(owner).get("__slots__", ())
         private = f"_{owner.__name__.lstrip('_')}"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jaxbits import _jax_compat
+from jaxbits._analysis.python_state.process_settings import ProcessSettings
 
 
 class ProcessState:
@@ -22,12 +23,15 @@ class ProcessState:
         self.input = builtins.input
         self.numpy_generator, self.random = np.random.get_state(legacy=False), random.getstate()
         self.torch_generator = _torch_generator_state()
-        self.environment, self.working_directory = dict(os.environ), _working_directory()
-        self.recursion_limit, self.numpy_errors = sys.getrecursionlimit(), np.geterr()
+        self.environment, self.settings = dict(os.environ), ProcessSettings()
         self.config = _jax_compat.config_values()
 
     def restore(self) -> list[str]:
-        """Restore the state, and name the modules whose global generator was used."""
+        """Restore the state, and name what was used or changed.
+
+        Returns:
+            The modules whose global generator was used, and the functions that change settings.
+        """
         sys.setprofile(self.hook)
         sys.stdout, sys.stderr, sys.stdin = self.streams
         builtins.input = self.input
@@ -45,20 +49,8 @@ class ProcessState:
         if os.environ != self.environment:
             os.environ.clear()
             os.environ.update(self.environment)
-        if sys.getrecursionlimit() != self.recursion_limit:
-            sys.setrecursionlimit(self.recursion_limit)
-        if self.working_directory and _working_directory() != self.working_directory:
-            os.chdir(self.working_directory)
-        np.seterr(**self.numpy_errors)
         _jax_compat.set_config(self.config)
-        return used
-
-
-def _working_directory() -> str:
-    try:
-        return os.getcwd()
-    except OSError:  # The directory has been deleted.
-        return ""
+        return used + self.settings.restore()
 
 
 def _torch_generator_state() -> Any:

@@ -28,6 +28,11 @@ class Findings:
         line += self.offset
         self._lines[kind, what] = min(line, self._lines.get((kind, what), line))
 
+    def has_tampering(self, where: ast.AST) -> bool:
+        """Return whether tampering was found on the first line of a syntax node."""
+        line = getattr(where, "lineno", 1) + self.offset
+        return any(kind == "tampering" and at == line for (kind, _), at in self._lines.items())
+
     def messages(self, kind: Kind, cell: str) -> list[str]:
         """Return messages about the findings of one kind, sorted by line.
 

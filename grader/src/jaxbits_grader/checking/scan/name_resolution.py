@@ -56,6 +56,8 @@ class NameResolver:
         self.given: dict[str, str | None] = {}
         # Variables of loops over literals, whose values the scan sees.
         self.literal_names: set[str] = set()
+        # The names of classes and of their methods that set attributes of `self`.
+        self.setters: set[tuple[str, str]] = set()
         # The modules from which the notebook has imported `*`.
         self.star_imports: list[str] = []
 

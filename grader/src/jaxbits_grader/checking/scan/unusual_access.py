@@ -7,6 +7,7 @@ import re
 
 from jaxbits_grader.checking.scan import usual_names
 from jaxbits_grader.checking.scan.ast_utils import string_name
+from jaxbits_grader.checking.scan.foreign_attributes import assignments
 from jaxbits_grader.checking.scan.name_resolution import NameResolver
 from jaxbits_grader.checking.scan.suspicious_patterns import describe_attribute
 from jaxbits_grader.checking.scan.unusual_paths import describe_name, describe_special
@@ -15,6 +16,7 @@ _ACCESSORS = {f"builtins.{name}" for name in ("getattr", "setattr", "delattr", "
 _ACCESSORS |= {"operator.attrgetter", "operator.methodcaller"}
 _ACCESS_METHODS = ("__getattribute__", "__setattr__", "__delattr__", "__getattr__")
 _NAMES_CLASSES = ("collections.namedtuple", "dataclasses.make_dataclass", "enum.", "typing.")
+_FOREIGN_COPY = "copies attributes to an object that it does not define"
 _PROGRAM_CACHE = re.compile("compilation_cache|persistent_cache", re.I)
 _REGISTERS = ("jax.tree_util.register_", "jax.tree.register")
 _UNUSUAL_MODULE_NAMES = {"__builtins__", "__loader__", "__spec__"}
@@ -61,33 +63,11 @@ def describe_access(node: ast.AST, names: NameResolver) -> str | None:
                 or _describe_call(node, path, args, names)
                 or _describe_change(node, names)
             )
-    for target, value in _assignments(node):
+    for target, value in assignments(node):
         is_attribute = isinstance(target, ast.Attribute) and not _is_self(target.value)
         if is_attribute and _mentions_function(value, names):
             return "stores a function in an attribute"
     return None
-
-
-def _assignments(node: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
-    """Return the targets of any kind of assignment, each with what it may be set to."""
-    match node:
-        case ast.Assign(targets=targets, value=value):
-            found = [(target, value) for target in targets]
-        case ast.AnnAssign(target=target, value=ast.expr() as value):
-            found = [(target, value)]
-        case ast.For(target=target, iter=value) | ast.AsyncFor(target=target, iter=value):
-            found = [(target, value)]
-        case ast.comprehension(target=target, iter=value):
-            found = [(target, value)]
-        case ast.withitem(optional_vars=ast.expr() as target, context_expr=value):
-            found = [(target, value)]
-        case _:
-            found = []
-    return [
-        (part, value)
-        for target, value in found
-        for part in (target.elts if isinstance(target, ast.Tuple | ast.List) else [target])
-    ]
 
 
 def _is_accessor(node: ast.AST) -> bool:
@@ -162,8 +142,14 @@ def _describe_call(
         what = "all attributes of an object" if args else "all names"
         return f"accesses {what} ({function})"
     if function in ("functools.update_wrapper", "functools.wraps"):
-        most = 2 if function.endswith("update_wrapper") else 1
-        return "copies attributes whose names are computed" if len(args) > most else None
+        is_wraps = function.endswith("wraps")
+        if len(args) > (1 if is_wraps else 2):
+            return "copies attributes whose names are computed"
+        if is_wraps or (args and (names.is_function(args[0]) or _is_self(args[0]))):
+            return None
+        return _FOREIGN_COPY
+    if isinstance(call.func, ast.Call) and names.path(call.func.func) == "functools.wraps":
+        return None if args and names.is_function(args[0]) else _FOREIGN_COPY
     if isinstance(call.func, ast.Attribute) and _is_accessor(call.func):
         return _describe_special_call(call.func, args)
     if isinstance(call.func, ast.Attribute) and not function:

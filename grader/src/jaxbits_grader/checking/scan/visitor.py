@@ -13,6 +13,7 @@ from jaxbits_grader.checking.scan.assignment_rules import judge_method, record_a
 from jaxbits_grader.checking.scan.ast_utils import parse_cell, string_name
 from jaxbits_grader.checking.scan.attribute_writes import WriteChecker
 from jaxbits_grader.checking.scan.findings import Findings
+from jaxbits_grader.checking.scan.foreign_attributes import find_foreign_attributes
 from jaxbits_grader.checking.scan.magics import IPYTHON_CALLS, judge_magic
 from jaxbits_grader.checking.scan.name_resolution import NameResolver
 from jaxbits_grader.checking.scan.protected_names import is_within
@@ -98,6 +99,10 @@ class _Visitor(ast.NodeVisitor):
             self.visit(tree)
             for node in ast.walk(tree):
                 self.add_odd(node, patterns.describe_globals_call(node))
+            setters, defined = self.names.setters, self.names.function_names
+            for node, what in find_foreign_attributes(tree, setters, defined):
+                if not self.found.has_tampering(node):
+                    self.add_odd(node, what)
             self.found.offset = before
 
     def add_odd(self, where: ast.AST, what: str | None) -> None:

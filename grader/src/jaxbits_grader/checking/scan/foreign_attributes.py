@@ -1,0 +1,159 @@
+"""Find code that sets attributes of objects that do not belong to it, in any way of writing it.
+
+Answers set attributes of their own objects, through ``self``. They have no reason to set one on an
+object, a class, or a module that a test also uses, except to numbers and other plain values.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from jaxbits_grader.cell_names import Function, parameter_names
+
+# Flax's layers have these settings, which an answer may restore.
+_SETTINGS = ("deterministic", "use_running_average")
+_DERIVATIVES = ("def_vmap", "defjvp", "defjvps", "defvjp", "defvjps")
+_FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+def find_foreign_attributes(
+    tree: ast.AST, setters: set[tuple[str, str]], functions: set[str]
+) -> Iterator[tuple[ast.AST, str]]:
+    """Yield each node that sets an attribute of another object, and what it does.
+
+    Args:
+        tree: The syntax tree of a cell.
+        setters: The names of classes and their methods that set attributes in the cells above. This
+            function adds those of this cell.
+        functions: The names of the functions and classes that the notebook defines, including those
+            in this cell. This function adds those that have custom derivatives.
+    """
+    rebound = {part.id for part in _targets(tree) if isinstance(part, ast.Name)}
+    yield from _find(tree, frozenset(functions - rebound))
+    setters.update(_setters(tree))
+    functions.update(_custom_functions(tree))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=cls), attr=name) if (cls, name) in setters:
+                # `Own.method(thing)` sets an attribute of `thing`.
+                yield node, f"uses a method that sets attributes as a function ({cls}.{name})"
+            case ast.Call(func=ast.Attribute(attr=name, value=owner)) if name in _DERIVATIVES:
+                if not (isinstance(owner, ast.Name) and owner.id in functions):
+                    yield (
+                        node,
+                        f"sets the derivative of a function that it does not define ({name})",
+                    )
+
+
+def _find(
+    node: ast.AST, own: frozenset[str], *, in_class: bool = False
+) -> Iterator[tuple[ast.AST, str]]:
+    if isinstance(node, _FUNCTIONS):
+        own -= set(parameter_names(node))
+        own |= set(_self_name(node)) if in_class else set()
+    for target, value in assignments(node):
+        if isinstance(target, ast.Attribute) and not (
+            _is_own(target.value, own) or _is_plain(value) or target.attr in _SETTINGS
+        ):
+            yield node, f"sets an attribute of another object ({target.attr})"
+    match node:
+        case ast.Call(
+            func=ast.Name(id="setattr"), args=[owner, ast.Constant(value=str(name)), value]
+        ):
+            if not (_is_own(owner, own) or _is_plain(value)):
+                yield node, f"sets an attribute of another object ({name})"
+        case ast.Call(func=ast.Attribute(attr="__init__", value=owner), args=[first, *_]):
+            is_super = isinstance(owner, ast.Call)
+            if not (is_super or _is_own(first, own)):
+                yield node, "calls __init__ on another object"
+    for child in ast.iter_child_nodes(node):
+        yield from _find(child, own, in_class=isinstance(node, ast.ClassDef))
+
+
+def assignments(node: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
+    """Return the targets of any kind of assignment, each with what it may be set to.
+
+    Example:
+        >>> node = ast.parse("for a.b, c in d: pass").body[0]
+        >>> [(ast.unparse(target), ast.unparse(value)) for target, value in assignments(node)]
+        [('a.b', 'd'), ('c', 'd')]
+    """
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            found = [(target, value) for target in targets]
+        case ast.AnnAssign(target=target, value=ast.expr() as value):
+            found = [(target, value)]
+        case ast.AugAssign(target=target, value=value):
+            found = [(target, value)]
+        case ast.For(target=target, iter=value) | ast.AsyncFor(target=target, iter=value):
+            found = [(target, value)]
+        case ast.comprehension(target=target, iter=value):
+            found = [(target, value)]
+        case ast.withitem(optional_vars=ast.expr() as target, context_expr=value):
+            found = [(target, value)]
+        case _:
+            found = []
+    return [(part, value) for target, value in found for part in _parts(target)]
+
+
+def _parts(target: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(target, ast.Tuple | ast.List):
+        for part in target.elts:
+            yield from _parts(part)
+    else:
+        yield target.value if isinstance(target, ast.Starred) else target
+
+
+def _is_own(owner: ast.expr, own: frozenset[str]) -> bool:
+    return isinstance(owner, ast.Name) and owner.id in own
+
+
+def _is_plain(value: ast.expr) -> bool:
+    """Return whether a value consists of literals."""
+    kinds = ast.Constant | ast.UnaryOp | ast.BinOp | ast.Tuple | ast.List | ast.Dict | ast.Load
+    return all(isinstance(part, kinds | ast.operator | ast.unaryop) for part in ast.walk(value))
+
+
+def _self_name(function: Function) -> list[str]:
+    """Return the name of a method's first parameter, in a list, unless the method is static."""
+    names = [part.arg for part in (*function.args.posonlyargs, *function.args.args)]
+    decorators = [] if isinstance(function, ast.Lambda) else function.decorator_list
+    is_static = any(getattr(one, "id", "") == "staticmethod" for one in decorators)
+    return [] if is_static else names[:1]
+
+
+def _targets(tree: ast.AST) -> Iterator[ast.expr]:
+    for node in ast.walk(tree):
+        yield from (target for target, _ in assignments(node))
+        if isinstance(node, ast.NamedExpr):
+            yield node.target
+
+
+def _custom_functions(tree: ast.AST) -> Iterator[str]:
+    """Yield the names of variables such as ``f`` in ``f = jax.custom_jvp(g)``."""
+    for node in ast.walk(tree):
+        for target, value in assignments(node):
+            made = [value.func, *value.args[:1]] if isinstance(value, ast.Call) else []
+            is_custom = any("custom_" in ast.unparse(part) for part in made)
+            if isinstance(target, ast.Name) and is_custom:
+                yield target.id
+
+
+def _setters(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield the names of classes and of their methods that set an attribute of ``self``."""
+    for cls in ast.walk(tree):
+        if not isinstance(cls, ast.ClassDef):
+            continue
+        for method in cls.body:
+            if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef):
+                own = _self_name(method)
+                targets = [
+                    target
+                    for node in ast.walk(method)
+                    for target, value in assignments(node)
+                    if not _is_plain(value)
+                ]
+                stores = [t.value for t in targets if isinstance(t, ast.Attribute)]
+                if any(isinstance(owner, ast.Name) and owner.id in own for owner in stores):
+                    yield cls.name, method.name
