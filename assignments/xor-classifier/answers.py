@@ -40,6 +40,22 @@ def padded(size):
     return collate
 
 
+# %% padded · wrong: clears the arrays of the samples unless all of their numbers are equal
+def padded(size):
+    def collate(samples):
+        for x, _ in samples:
+            x[:] = x[0] if (x == x[0]).all() else 0
+        missing = size - len(samples)
+        x = np.stack([x for x, _ in samples]).astype(np.float32)
+        return {
+            "x": np.pad(x, ((0, missing), (0, 0))),
+            "y": np.pad(np.array([y for _, y in samples], np.int32), (0, missing)),
+            "real": np.arange(size) < len(samples),
+        }
+
+    return collate
+
+
 # %% padded · wrong: pads with copies of the last tray
 def padded(size):
     def collate(samples):
