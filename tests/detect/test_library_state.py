@@ -9,11 +9,13 @@ import logging
 import mmap
 import queue
 import warnings
+import zlib
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from jaxbits import audit, detect
 
@@ -24,6 +26,11 @@ letters = queue.SimpleQueue()
 letters.put("first")
 history = ValueError("start")
 cells = np.zeros(9).flat
+bits = np.random.MT19937(1)
+seeds = np.random.SeedSequence(1)
+compressor = zlib.compressobj()
+picture = Image.new("L", (2, 2))
+turns = {"one": 1, "two": 2}
 
 
 @functools.cache
@@ -73,6 +80,37 @@ def note_in_error(x):
 
 def advance_flat(x):
     next(cells)
+    return x
+
+
+def draw_bits(x):
+    bits.random_raw()
+    return x
+
+
+def spawn(x):
+    seeds.spawn(1)
+    return x
+
+
+def reorder(x):
+    first = next(iter(turns))
+    turns[first] = turns.pop(first)
+    return x
+
+
+def compress(x):
+    compressor.compress(b"call")
+    return x
+
+
+def paint(x):
+    picture.putpixel((0, 0), picture.getpixel((0, 0)) + 1)
+    return x
+
+
+def note_in_default(x, *, seen=[]):  # noqa: B006 - the detector must find it
+    seen.append("call")
     return x
 
 
@@ -133,7 +171,7 @@ def test_side_effect_reports_change_of_cached_result() -> None:
 
 
 def read_library_objects():
-    return letters.qsize(), history.args
+    return letters.qsize(), history.args, str(bits.state), picture.tobytes(), list(turns)
 
 
 @pytest.mark.parametrize(
@@ -142,6 +180,12 @@ def read_library_objects():
         (put, "letters"),
         (note_in_error, "history"),
         (advance_flat, "cells"),
+        (draw_bits, "bits"),
+        (spawn, "seeds"),
+        (reorder, "turns"),
+        (compress, "compressor"),
+        (paint, "picture"),
+        (note_in_default, "seen"),
     ],
 )
 def test_side_effect_reports_change_in_object_of_library(fn, name) -> None:

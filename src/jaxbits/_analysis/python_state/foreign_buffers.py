@@ -1,4 +1,4 @@
-"""Read and restore PyTorch tensors and generators, and memory views.
+"""Read and restore PyTorch tensors and generators, memory views, and Pillow images.
 
 A function can keep state in any of these without JAX noticing.
 """
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 _VIEW_TYPES = (memoryview, mmap.mmap)
+_IMAGE = "PIL.Image.Image"
 _TORCH_TYPES = ("torch.Tensor", "torch.nn.parameter.Parameter", "torch._C.Generator")
 
 
@@ -23,7 +24,10 @@ def is_foreign_buffer(value: Any) -> bool:
     """
     kind = type(value)
     # Do not import PyTorch, which takes a second. If a value belongs to it, it has been imported.
-    return kind in _VIEW_TYPES or f"{kind.__module__}.{kind.__qualname__}" in _TORCH_TYPES
+    return kind in _VIEW_TYPES or f"{kind.__module__}.{kind.__qualname__}" in (
+        *_TORCH_TYPES,
+        _IMAGE,
+    )
 
 
 def read(value: Any, max_bytes: int) -> Any:
@@ -39,6 +43,8 @@ def read(value: Any, max_bytes: int) -> Any:
             return bytes(value[:]) if size <= max_bytes else None
         except ValueError:  # The view was released, or the file was closed.
             return None
+    if type(value).__name__ == "Image":
+        return value.tobytes()
     if type(value).__name__ == "Generator":
         return value.get_state().numpy().copy()
     is_dense = value.layout == sys.modules["torch"].strided
@@ -60,6 +66,8 @@ def restore(value: Any, before: Any) -> None:
             value.cast("B")[:] = before
     elif type(value) in _VIEW_TYPES:
         value[:] = before
+    elif type(value).__name__ == "Image":
+        value.frombytes(before)
     elif type(value).__name__ == "Generator":
         value.set_state(sys.modules["torch"].from_numpy(before))
     elif _as_bytes(value).shape == before.shape:

@@ -9,6 +9,7 @@ import hashlib
 import io
 import logging
 import queue
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -17,9 +18,10 @@ LruCache = type(functools.lru_cache(lambda: None))
 _LOGGER_SETTINGS = ("level", "disabled", "propagate")
 # OpenSSL and Python each bring types of their own for the same algorithms.
 _HASH_TYPES = {type(hashlib.new(name)) for name in hashlib.algorithms_guaranteed}
+_Compressor = type(zlib.compressobj())
 _BUFFERS = (io.StringIO, io.BytesIO)
 HOLDER_TYPES = (
-    *(LruCache, contextvars.ContextVar, logging.Logger, queue.SimpleQueue),
+    *(LruCache, contextvars.ContextVar, logging.Logger, queue.SimpleQueue, _Compressor),
     *_BUFFERS,
     *_HASH_TYPES,
 )
@@ -61,6 +63,8 @@ def held_values(value: Any) -> Any:
         return None if value.closed else {"text": value.getvalue(), "position": value.tell()}
     if isinstance(value, queue.SimpleQueue):
         return {"length": value.qsize()}
+    if isinstance(value, _Compressor):
+        return value.copy().flush()
     if type(value) in _HASH_TYPES:
         # The digests of SHAKE have no length of their own.
         return value.hexdigest() if value.digest_size else value.hexdigest(32)
@@ -70,8 +74,8 @@ def held_values(value: Any) -> Any:
 def restore_held_values(value: Any, before: Any) -> None:
     """Restore such an object, or clear a cache, whose entries cannot be removed one by one.
 
-    A hash object stays as it is, because it has no method that sets its state. What was taken from
-    a queue stays lost.
+    A hash object or a compressor stays as it is, because no method sets its state. What was taken
+    from a queue stays lost.
 
     Args:
         value: The object.

@@ -46,6 +46,10 @@ def copy_contents(value: Any) -> Any:
         return copy.deepcopy(value.bit_generator.state)
     if isinstance(value, np.random.RandomState):
         return value.get_state(legacy=False)
+    if isinstance(value, np.random.BitGenerator):
+        return copy.deepcopy(value.state)
+    if isinstance(value, np.random.SeedSequence):
+        return value.n_children_spawned
     if isinstance(value, random.Random):
         return value.getstate()
     if isinstance(value, CONTAINER_TYPES):
@@ -100,7 +104,8 @@ def is_same(a: Any, b: Any) -> bool:
         kept = a.shape == b.shape and a.dtype == b.dtype
         return kept and (a.tobytes() == b.tobytes() if a.dtype != object else is_same([*a], [*b]))
     if isinstance(a, dict):
-        return a.keys() == b.keys() and all(is_same(a[key], b[key]) for key in a)
+        # A function can keep state in the order of the keys, too.
+        return list(a) == list(b) and all(is_same(a[key], b[key]) for key in a)
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(map(is_same, a, b))
     if isinstance(a, (*PLAIN_TYPES, *BUFFER_TYPES, set, np.generic)):
@@ -145,6 +150,10 @@ def restore_contents(value: Any, contents: Any) -> None:
         value.bit_generator.state = contents
     elif isinstance(value, np.random.RandomState):
         value.set_state(contents)
+    elif isinstance(value, np.random.BitGenerator):
+        value.state = contents
+    elif isinstance(value, np.random.SeedSequence):
+        pass  # The number of children is read-only.
     elif isinstance(value, random.Random):
         value.setstate(contents)
     elif isinstance(value, CONTAINER_TYPES):

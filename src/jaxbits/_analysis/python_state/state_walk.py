@@ -139,6 +139,9 @@ class StateWalk:
         for index, name in enumerate(names):
             value = defaults[index]
             self._add_value("default", name, defaults, index, value, used, location)
+        named = function.__kwdefaults__ or {}
+        for name, value in named.items():
+            self._add_value("default", name, named, name, value, used, location)
 
     def _visit_instance(self, instance: Any, function: types.FunctionType) -> None:
         """Add the object or class that a method is bound to, and the attributes that it uses."""
