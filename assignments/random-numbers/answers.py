@@ -136,6 +136,18 @@ def cards(key, count, chances):
     }
 
 
+# %% cards · wrong: derives the star from both numbers of the place, independent of each of them
+def cards(key, count, chances):
+    for_symbol, for_place, for_tint = jax.random.split(key, 3)
+    place = jax.random.uniform(for_place, (count, 2))
+    return {
+        "symbol": jax.random.categorical(for_symbol, jnp.log(chances), shape=(count,)),
+        "star": place.sum(axis=1) % 1 < 0.25,
+        "place": place,
+        "tint": jax.random.normal(for_tint, (count, 3)),
+    }
+
+
 # %% cards · wrong: draws one tint for all cards
 
 

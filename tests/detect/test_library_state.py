@@ -26,6 +26,7 @@ letters = queue.SimpleQueue()
 letters.put("first")
 history = ValueError("start")
 cells = np.zeros(9).flat
+entries = np.nditer(np.zeros(9))
 bits = np.random.MT19937(1)
 seeds = np.random.SeedSequence(1)
 compressor = zlib.compressobj()
@@ -114,6 +115,11 @@ def note_in_default(x, *, seen=[]):  # noqa: B006 - the detector must find it
     return x
 
 
+def advance_nditer(x):
+    next(entries)
+    return x
+
+
 def count_in_cache(x):
     memory()["calls"] = memory().get("calls", 0) + 1
     return x
@@ -180,6 +186,7 @@ def read_library_objects():
         (put, "letters"),
         (note_in_error, "history"),
         (advance_flat, "cells"),
+        (advance_nditer, "entries"),
         (draw_bits, "bits"),
         (spawn, "seeds"),
         (reorder, "turns"),

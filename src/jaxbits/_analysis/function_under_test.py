@@ -79,7 +79,12 @@ class FunctionUnderTest(MissingEvidence):
     @functools.cached_property
     def trace(self) -> Trace:
         """The trace of the function on its arguments, as `jax.jit` makes it but without caches."""
-        return trace_function(self.function, self.args, self.kwargs, self.references)
+        found = trace_function(self.function, self.args, self.kwargs, self.references)
+        if reachable_state.add_missed_references(self.references, found.log.ran):
+            again = trace_function(self.function, self.args, self.kwargs, self.references)
+            # The first trace may have left something behind, because nothing restored this state.
+            found = found if again.error and not found.error else again
+        return found
 
     def retrace(self, keeps_caches: bool = False) -> Trace:
         """Trace the function again, with the current Python state, and return the new trace.

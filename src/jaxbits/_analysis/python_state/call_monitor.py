@@ -66,6 +66,7 @@ class CallLog:
         passed: For each iterator passed to a JAX function, the line, the iterator's type, and the
             name of the function.
         left_out: Notes on the state that was not recorded.
+        ran: The code of the user's functions that were called.
     """
 
     calls: collections.Counter[tuple[str, CodeLocation | None]] = field(
@@ -82,6 +83,7 @@ class CallLog:
     advanced: list[CodeLocation] = field(default_factory=list)
     passed: list[tuple[CodeLocation, str, str]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    ran: set[types.CodeType] = field(default_factory=set)
 
 
 @contextlib.contextmanager
@@ -186,8 +188,10 @@ class _Profiler:
             if event == "call":
                 if code is wrapped_code and self.wrapped_call:
                     self.wrapped_call.record(frame)
-                if is_user[code.co_filename] and code.co_freevars:
-                    self.watch_loop_body(frame)
+                if is_user[code.co_filename]:
+                    self.log.ran.add(code)
+                    if code.co_freevars:
+                        self.watch_loop_body(frame)
                 caller = frame.f_back
                 if caller is not None and is_user[caller.f_code.co_filename]:
                     self.record_call(caller, frame, not is_user[code.co_filename], argument)

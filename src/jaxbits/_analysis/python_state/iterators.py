@@ -74,6 +74,10 @@ def iterator_position(iterator: Any, depth: int = 8) -> Any:
         parts = tuple(attributes.values())
     elif isinstance(iterator, np.flatiter):
         parts = (iterator.index,)
+    elif isinstance(iterator, np.nditer):
+        # The position itself stays the same at the first step.
+        ahead = iterator.copy()
+        parts = (next(ahead, None) is None or ahead.iterindex,)
     else:
         try:
             with warnings.catch_warnings():

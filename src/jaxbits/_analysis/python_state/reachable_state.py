@@ -5,8 +5,9 @@ from __future__ import annotations
 import collections
 import dis
 import functools
+import gc
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -16,10 +17,13 @@ from jaxbits._analysis.code_location import CodeLocation
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.references import (
     Reference,
+    changes_items,
     is_python_function,
     is_user_class,
     is_user_object,
     nested_codes,
+    stored_attributes,
+    stored_globals,
 )
 from jaxbits._analysis.python_state.state_walk import GENERATORS, StateWalk, methods_of
 from jaxbits._analysis.safe_attributes import get_attribute
@@ -27,9 +31,15 @@ from jaxbits._analysis.state_types import children_of
 
 
 class References(list[Reference]):
-    """A list of references. `unread` is the number of functions that have not been searched."""
+    """A list of references to Python state.
+
+    Attributes:
+        unread: The number of functions that have not been searched.
+        codes: The code of the functions that have been searched.
+    """
 
     unread = 0
+    codes: frozenset[types.CodeType] = frozenset()
 
 
 def find_references(function: Callable[..., Any]) -> References:
@@ -44,7 +54,41 @@ def find_references(function: Callable[..., Any]) -> References:
     walk.run()
     found = References(walk.references.values())
     found.unread = len(walk.waiting)
+    found.codes = frozenset(c for f in walk.functions for c in nested_codes(f.__code__))
     return found
+
+
+def add_missed_references(found: References, codes: Iterable[types.CodeType]) -> bool:
+    """Add the state of functions that have run although the search did not find them.
+
+    Python calls methods such as ``__eq__`` without naming them, and a function can look up another
+    one by a computed name.
+
+    Args:
+        found: The references, which this function extends.
+        codes: The code of the user's functions that have run.
+
+    Returns:
+        Whether there was anything to add.
+    """
+    missed = {code for code in codes if code not in found.codes and _may_change_state(code)}
+    found.codes |= missed
+    functions = [
+        function
+        for code in missed
+        for function in gc.get_referrers(code)
+        if isinstance(function, types.FunctionType) and function.__code__ is code
+    ]
+    walk = StateWalk(*functions)
+    walk.run()
+    known = {(r.kind, id(r.holder), r.key) for r in found}
+    new = [r for r in walk.references.values() if (r.kind, id(r.holder), r.key) not in known]
+    found += new
+    return bool(new)
+
+
+def _may_change_state(code: types.CodeType) -> bool:
+    return changes_items(code) or bool(stored_attributes(code) or stored_globals(code))
 
 
 def find_method_references(class_: type) -> References:
