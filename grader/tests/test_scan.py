@@ -212,6 +212,23 @@ ODD = {
     "a method as a function": (
         "class A:\n    def set(self, f):\n        self.apply = f\nA.set(kind, f)"
     ),
+    "self bound again": (
+        "class A:\n    def put(self, thing):\n        self = thing\n        self.bind = make()"
+    ),
+    "a decorated method": (
+        "class A:\n    @given_to(type(net))\n    def put(self):\n        self.apply = make()"
+    ),
+    "a method from vars": (
+        "class A:\n    def put(self):\n        self.bind = make()\nput = vars(A)['put']\nput(x)"
+    ),
+    "a matched name": (
+        "def tool():\n    pass\nmatch type(net):\n    case tool:\n        tool.apply = make()"
+    ),
+    "an item of vars": "vars(added)['bind'] = make()",
+    "an update of vars": "vars(added).update(bind=make())",
+    "a deleted attribute": "def f(added):\n    del added.bind",
+    "a part of a jaxpr": "inner.outvars[:] = inner.invars[:1]",
+    "another part of a jaxpr": "parts = inner.eqns\nparts.clear()",
     "another object's __init__": "class A:\n    pass\nA.__init__(kind)",
     "a copy of attributes": "import functools\nfunctools.wraps(holder)(added)",
     "another copy of attributes": "import functools\nfunctools.update_wrapper(added, holder)",

@@ -106,13 +106,11 @@ def _identities(
             if callable(value):
                 found += name, id(value)
             # These are primitives and functions with derivatives of their own, among others.
-            if kind.__module__.partition(".")[0] in _LIBRARIES:
-                found += [
-                    part
-                    for attribute, member in list(getattr(value, "__dict__", {}).items())
-                    if callable(member)
-                    for part in (attribute, id(member))
-                ]
+            own = getattr(value, "__dict__", None)
+            if kind.__module__.partition(".")[0] in _LIBRARIES and type(own) is dict:
+                functions = [(key, part) for key, part in list(own.items()) if callable(part)]
+                found += [(key, id(part)) for key, part in functions]
+                names += [own] if functions else []
     return found, names
 
 

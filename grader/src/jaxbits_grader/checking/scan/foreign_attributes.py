@@ -10,10 +10,14 @@ import ast
 from collections.abc import Iterator
 
 from jaxbits_grader.cell_names import Function, parameter_names
+from jaxbits_grader.checking.scan.usual_names import MUTATORS
 
 # Flax's layers have these settings, which an answer may restore.
 _SETTINGS = ("deterministic", "use_running_average")
 _DERIVATIVES = ("def_vmap", "defjvp", "defjvps", "defvjp", "defvjps")
+# Other decorators could call a method with an object of another class.
+_DECORATORS = ("cached_property", "classmethod", "compact", "jit", "nowrap", "property", "setter")
+_PARTS_OF_JAXPRS = ("constvars", "eqns", "invars", "outvars")
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
@@ -29,8 +33,7 @@ def find_foreign_attributes(
         functions: The names of the functions and classes that the notebook defines, including those
             in this cell. This function adds those that have custom derivatives.
     """
-    rebound = {part.id for part in _targets(tree) if isinstance(part, ast.Name)}
-    yield from _find(tree, frozenset(functions - rebound))
+    yield from _find(tree, frozenset(functions - _rebound(tree)))
     setters.update(_setters(tree))
     functions.update(_custom_functions(tree))
     for node in ast.walk(tree):
@@ -38,6 +41,12 @@ def find_foreign_attributes(
             case ast.Attribute(value=ast.Name(id=cls), attr=name) if (cls, name) in setters:
                 # `Own.method(thing)` sets an attribute of `thing`.
                 yield node, f"uses a method that sets attributes as a function ({cls}.{name})"
+            case ast.Call(func=ast.Name(id="vars"), args=[ast.Name(id=cls)]):
+                if any(cls == setter for setter, _ in setters):
+                    yield node, f"accesses all attributes of a class (vars({cls}))"
+            case ast.Attribute(attr=name) if name in _PARTS_OF_JAXPRS:
+                # JAX shares these lists with programs that it compiles later.
+                yield node, f"uses a part of a jaxpr ({name})"
             case ast.Call(func=ast.Attribute(attr=name, value=owner)) if name in _DERIVATIVES:
                 if not (isinstance(owner, ast.Name) and owner.id in functions):
                     yield (
@@ -51,13 +60,22 @@ def _find(
 ) -> Iterator[tuple[ast.AST, str]]:
     if isinstance(node, _FUNCTIONS):
         own -= set(parameter_names(node))
-        own |= set(_self_name(node)) if in_class else set()
+        own |= set(_self_name(node)) - _rebound(node) if in_class else set()
     for target, value in assignments(node):
         if isinstance(target, ast.Attribute) and not (
             _is_own(target.value, own) or _is_plain(value) or target.attr in _SETTINGS
         ):
             yield node, f"sets an attribute of another object ({target.attr})"
     match node:
+        case ast.Delete(targets=[*targets]):
+            for target in targets:
+                if isinstance(target, ast.Attribute) and not _is_own(target.value, own):
+                    yield node, f"deletes an attribute of another object ({target.attr})"
+        case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="vars")), attr=name)):
+            if name in MUTATORS:
+                yield node, f"changes attributes through vars ({name})"
+        case ast.Subscript(value=ast.Call(func=ast.Name(id="vars")), ctx=ast.Store() | ast.Del()):
+            yield node, "changes attributes through vars"
         case ast.Call(
             func=ast.Name(id="setattr"), args=[owner, ast.Constant(value=str(name)), value]
         ):
@@ -116,18 +134,36 @@ def _is_plain(value: ast.expr) -> bool:
 
 
 def _self_name(function: Function) -> list[str]:
-    """Return the name of a method's first parameter, in a list, unless the method is static."""
+    """Return the name of a method's first parameter in a list, which is empty if it may differ."""
     names = [part.arg for part in (*function.args.posonlyargs, *function.args.args)]
     decorators = [] if isinstance(function, ast.Lambda) else function.decorator_list
-    is_static = any(getattr(one, "id", "") == "staticmethod" for one in decorators)
-    return [] if is_static else names[:1]
+    is_usual = all(_last_name(one) in _DECORATORS for one in decorators)
+    return names[:1] if is_usual else []
 
 
-def _targets(tree: ast.AST) -> Iterator[ast.expr]:
+def _last_name(decorator: ast.expr) -> str:
+    """Return the last name in a decorator, such as ``jit`` in ``@partial(jax.jit, ...)``."""
+    if isinstance(decorator, ast.Call):
+        is_partial = _last_name(decorator.func) == "partial" and decorator.args
+        return _last_name(decorator.args[0] if is_partial else decorator.func)
+    return decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
+
+
+def _rebound(tree: ast.AST) -> set[str]:
+    """Return the names that code binds in any way other than by defining a function or class."""
+    found = set()
     for node in ast.walk(tree):
-        yield from (target for target, _ in assignments(node))
-        if isinstance(node, ast.NamedExpr):
-            yield node.target
+        match node:
+            case ast.NamedExpr(target=ast.Name(id=name)) | ast.ExceptHandler(name=str(name)):
+                found.add(name)
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                found.add(name)
+            case ast.MatchMapping(rest=str(name)):
+                found.add(name)
+            case ast.alias(name=name, asname=other):
+                found.add(other or name.partition(".")[0])
+        found.update(t.id for t, _ in assignments(node) if isinstance(t, ast.Name))
+    return found
 
 
 def _custom_functions(tree: ast.AST) -> Iterator[str]:
