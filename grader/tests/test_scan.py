@@ -228,6 +228,7 @@ ODD = {
     "an update of vars": "vars(added).update(bind=make())",
     "a deleted attribute": "def f(added):\n    del added.bind",
     "a part of a jaxpr": "inner.outvars[:] = inner.invars[:1]",
+    "a part of a jaxpr by getattr": "getattr(inner, 'eqns').clear()",
     "another part of a jaxpr": "parts = inner.eqns\nparts.clear()",
     "another object's __init__": "class A:\n    pass\nA.__init__(kind)",
     "a copy of attributes": "import functools\nfunctools.wraps(holder)(added)",

@@ -17,7 +17,6 @@ _SETTINGS = ("deterministic", "use_running_average")
 _DERIVATIVES = ("def_vmap", "defjvp", "defjvps", "defvjp", "defvjps")
 # Other decorators could call a method with an object of another class.
 _DECORATORS = ("cached_property", "classmethod", "compact", "jit", "nowrap", "property", "setter")
-_PARTS_OF_JAXPRS = ("constvars", "eqns", "invars", "outvars")
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
@@ -44,9 +43,6 @@ def find_foreign_attributes(
             case ast.Call(func=ast.Name(id="vars"), args=[ast.Name(id=cls)]):
                 if any(cls == setter for setter, _ in setters):
                     yield node, f"accesses all attributes of a class (vars({cls}))"
-            case ast.Attribute(attr=name) if name in _PARTS_OF_JAXPRS:
-                # JAX shares these lists with programs that it compiles later.
-                yield node, f"uses a part of a jaxpr ({name})"
             case ast.Call(func=ast.Attribute(attr=name, value=owner)) if name in _DERIVATIVES:
                 if not (isinstance(owner, ast.Name) and owner.id in functions):
                     yield (

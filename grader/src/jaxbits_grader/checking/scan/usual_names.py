@@ -145,12 +145,12 @@ NEVER_ASSIGNED = ("__class__", "__module__", "__qualname__", "__wrapped__")
 UNUSUAL_ATTRIBUTES = _words(
     """
     _analysis _core _current_frames _equality _getframe _jax_compat _src addFilter addHandler
-    addaudithook ag_code ag_frame call_at call_later call_soon call_soon_threadsafe
-    control_handlers cr_await cr_code def_abstract_eval def_impl display_formatter ev ex
+    addaudithook ag_code ag_frame call_at call_later call_soon call_soon_threadsafe constvars
+    control_handlers cr_await cr_code def_abstract_eval def_impl display_formatter eqns ev ex
     exec_module f_builtins f_code get_coro get_field get_loop get_stack gi_code gi_yieldfrom
-    interpreters load_module meta_path monitoring path_hooks pub_socket pub_thread run_cell
-    run_cell_magic run_code run_line_magic setprofile settrace shell_handlers type_printers
-    user_global_ns user_module user_ns
+    interpreters invars load_module meta_path monitoring outvars path_hooks pub_socket pub_thread
+    run_cell run_cell_magic run_code run_line_magic setprofile settrace shell_handlers
+    type_printers user_global_ns user_module user_ns
     """
 )
-"""Attributes that lead to other code, to the loop that runs cells, or into JAX's primitives."""
+"""Attributes that lead to other code, to the loop that runs cells, or into JAX's programs."""
