@@ -227,6 +227,9 @@ ODD = {
     "an item of vars": "vars(added)['bind'] = make()",
     "an update of vars": "vars(added).update(bind=make())",
     "a deleted attribute": "def f(added):\n    del added.bind",
+    "a class under another name": (
+        "class A:\n    def put(self, f):\n        self.apply = f\ntool = A\ntool.put(x, f)"
+    ),
     "a part of a jaxpr": "inner.outvars[:] = inner.invars[:1]",
     "a part of a jaxpr by getattr": "getattr(inner, 'eqns').clear()",
     "another part of a jaxpr": "parts = inner.eqns\nparts.clear()",
@@ -351,6 +354,10 @@ HONEST = {
         "class A:\n    def __init__(self, g):\n        super().__init__()\n        self.g = g\n"
         "    def run(self):\n        def inner():\n            self.n, self.found = g(), []\n"
         "        return inner\nA.count = A.of(1)"
+    ),
+    "a class that sets its own attributes": (
+        "class A:\n    def put(self, f):\n        self.apply = f\n        return self\n"
+        "def g(a: A) -> A:\n    return A().put(1) if isinstance(a, A) else a\nclass B(A):\n    pass"
     ),
     "plain values in attributes": "scale.factor = 0.2\nscale.names = ['a', -1]\nscale.n += 1",
     "the mode of a layer": "def f(layer, mode):\n    layer.deterministic = mode",

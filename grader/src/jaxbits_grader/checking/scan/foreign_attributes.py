@@ -35,8 +35,13 @@ def find_foreign_attributes(
     yield from _find(tree, frozenset(functions - _rebound(tree)))
     setters.update(_setters(tree))
     functions.update(_custom_functions(tree))
+    classes = {cls for cls, method in setters if not method.startswith("__")}
+    usual = {id(part) for node in ast.walk(tree) for part in _usual_uses(node)}
     for node in ast.walk(tree):
         match node:
+            case ast.Name(id=cls, ctx=ast.Load()) if cls in classes and id(node) not in usual:
+                # Under another name, its methods could set attributes of any object.
+                yield node, f"uses a class that sets attributes as a value ({cls})"
             case ast.Attribute(value=ast.Name(id=cls), attr=name) if (cls, name) in setters:
                 # `Own.method(thing)` sets an attribute of `thing`.
                 yield node, f"uses a method that sets attributes as a function ({cls}.{name})"
@@ -143,6 +148,24 @@ def _last_name(decorator: ast.expr) -> str:
         is_partial = _last_name(decorator.func) == "partial" and decorator.args
         return _last_name(decorator.args[0] if is_partial else decorator.func)
     return decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
+
+
+def _usual_uses(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the parts of a node that are classes if the node creates, checks, or derives one."""
+    match node:
+        case ast.Call(func=function, args=args):
+            yield function
+            name = _last_name(function)
+            if name in ("isinstance", "issubclass") or name.startswith("register_"):
+                yield from (part for argument in args for part in ast.walk(argument))
+        case ast.ClassDef(bases=bases):
+            yield from bases
+        case ast.Attribute(value=value):
+            yield value
+        case ast.arg(annotation=ast.expr() as note) | ast.AnnAssign(annotation=note):
+            yield from ast.walk(note)
+        case ast.FunctionDef(returns=ast.expr() as note):
+            yield from ast.walk(note)
 
 
 def _rebound(tree: ast.AST) -> set[str]:
