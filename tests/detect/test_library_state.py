@@ -274,3 +274,41 @@ def test_side_effect_reports_and_undoes_draw_from_global_generator_of_torch() ->
 def test_side_effect_trusts_tensor_that_is_only_read() -> None:
     weights = torch.ones(3)
     assert detect.side_effect(lambda x: x * weights.numpy().sum(), 1.0) == []
+
+
+def closed_image():
+    image = Image.new("L", (2, 2))
+    image.close()
+    return image
+
+
+def finished_compressor():
+    finished = zlib.compressobj()
+    finished.flush()
+    return finished
+
+
+def closed_nditer():
+    iterator = np.nditer(np.zeros(2))
+    iterator.close()
+    return iterator
+
+
+@pytest.mark.parametrize("make", [closed_image, finished_compressor, closed_nditer])
+def test_side_effect_accepts_objects_that_can_no_longer_be_read(make) -> None:
+    held = make()
+
+    def name_kind(x):
+        return x * len(type(held).__name__)
+
+    assert detect.side_effect(name_kind, 1.0) == []
+
+
+def test_side_effect_sees_that_image_gets_smaller() -> None:
+    held = Image.new("L", (4, 4))
+
+    def shrink(x):
+        held.thumbnail((2, 2))
+        return x
+
+    assert detect.side_effect(shrink, 1.0)

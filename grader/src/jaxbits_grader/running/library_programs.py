@@ -37,8 +37,8 @@ _OPERATIONS = """
 def environment(programs: Path | None) -> dict[str, str]:
     """Return environment variables that make JAX read a folder's programs but write none.
 
-    JAX reads these variables again until it compiles its first program. After that, a submission
-    cannot make it read programs from another folder.
+    JAX decides where to read programs when it compiles the first one. After that, a submission
+    cannot choose another folder.
 
     Args:
         programs: The folder, or None if JAX must read no programs.

@@ -44,7 +44,7 @@ def read(value: Any, max_bytes: int) -> Any:
         except ValueError:  # The view was released, or the file was closed.
             return None
     if type(value).__name__ == "Image":
-        return value.tobytes()
+        return _read_image(value, max_bytes)
     if type(value).__name__ == "Generator":
         return value.get_state().numpy().copy()
     is_dense = value.layout == sys.modules["torch"].strided
@@ -67,12 +67,24 @@ def restore(value: Any, before: Any) -> None:
     elif type(value) in _VIEW_TYPES:
         value[:] = before
     elif type(value).__name__ == "Image":
-        value.frombytes(before)
+        if (value.mode, value.size) == before[:2]:
+            value.frombytes(before[2])
     elif type(value).__name__ == "Generator":
         value.set_state(sys.modules["torch"].from_numpy(before))
     elif _as_bytes(value).shape == before.shape:
         flat = sys.modules["torch"].from_numpy(before).view(value.dtype)
         value.detach().copy_(flat.reshape(value.shape))
+
+
+def _read_image(image: Any, max_bytes: int) -> Any:
+    """Return an image's mode, size, and pixels, or None if it is too large or closed."""
+    try:
+        width, height = image.size
+        # A pixel takes at most four bytes.
+        is_small = 4 * width * height <= max_bytes
+        return (image.mode, image.size, image.tobytes()) if is_small else None
+    except ValueError:  # The image was closed.
+        return None
 
 
 def _as_bytes(tensor: Any) -> np.ndarray:

@@ -64,7 +64,10 @@ def held_values(value: Any) -> Any:
     if isinstance(value, queue.SimpleQueue):
         return {"length": value.qsize()}
     if isinstance(value, _Compressor):
-        return value.copy().flush()
+        try:
+            return value.copy().flush()
+        except ValueError:  # It has finished.
+            return None
     if type(value) in _HASH_TYPES:
         # The digests of SHAKE have no length of their own.
         return value.hexdigest() if value.digest_size else value.hexdigest(32)

@@ -75,9 +75,7 @@ def iterator_position(iterator: Any, depth: int = 8) -> Any:
     elif isinstance(iterator, np.flatiter):
         parts = (iterator.index,)
     elif isinstance(iterator, np.nditer):
-        # The position itself stays the same at the first step.
-        ahead = iterator.copy()
-        parts = (next(ahead, None) is None or ahead.iterindex,)
+        parts = (_nditer_position(iterator),)
     else:
         try:
             with warnings.catch_warnings():
@@ -87,6 +85,15 @@ def iterator_position(iterator: Any, depth: int = 8) -> Any:
             parts = ()
         parts += tuple(gc.get_referents(iterator))
     return [_part_position(part, depth) for part in parts] + [repr(iterator)[:80]]
+
+
+def _nditer_position(iterator: np.nditer) -> Any:
+    """Return the position after the next step, because the first step does not change it."""
+    try:
+        ahead = iterator.copy()
+        return None if next(ahead, None) is None else ahead.iterindex
+    except ValueError:  # The iterator was closed.
+        return None
 
 
 def _part_position(part: Any, depth: int) -> Any:

@@ -73,13 +73,11 @@ def add_missed_references(found: References, codes: Iterable[types.CodeType]) ->
     """
     missed = {code for code in codes if code not in found.codes and _may_change_state(code)}
     found.codes |= missed
-    functions = [
-        function
-        for code in missed
-        for function in gc.get_referrers(code)
-        if isinstance(function, types.FunctionType) and function.__code__ is code
-    ]
-    walk = StateWalk(*functions)
+    if not missed:
+        return False
+    # This looks at every object in the process, so it runs once for all of them.
+    referrers = gc.get_referrers(*missed)
+    walk = StateWalk(*(f for f in referrers if isinstance(f, types.FunctionType)))
     walk.run()
     known = {(r.kind, id(r.holder), r.key) for r in found}
     new = [r for r in walk.references.values() if (r.kind, id(r.holder), r.key) not in known]

@@ -1,7 +1,7 @@
-"""Find code that sets attributes of objects that do not belong to it, in any way of writing it.
+"""Find code that sets attributes of objects that it does not own, however it is written.
 
-Answers set attributes of their own objects, through ``self``. They have no reason to set one on an
-object, a class, or a module that a test also uses, except to numbers and other plain values.
+Answers set attributes of their own objects through ``self``. They have no reason to set an
+attribute of an object, class, or module that a test also uses, except to a literal.
 """
 
 from __future__ import annotations
@@ -41,19 +41,16 @@ def find_foreign_attributes(
         match node:
             case ast.Name(id=cls, ctx=ast.Load()) if cls in classes and id(node) not in usual:
                 # Under another name, its methods could set attributes of any object.
-                yield node, f"uses a class that sets attributes as a value ({cls})"
+                yield node, f"uses the class {cls} itself, whose methods set attributes"
             case ast.Attribute(value=ast.Name(id=cls), attr=name) if (cls, name) in setters:
                 # `Own.method(thing)` sets an attribute of `thing`.
-                yield node, f"uses a method that sets attributes as a function ({cls}.{name})"
+                yield node, f"uses {cls}.{name}, which sets attributes, without an instance"
             case ast.Call(func=ast.Name(id="vars"), args=[ast.Name(id=cls)]):
                 if any(cls == setter for setter, _ in setters):
                     yield node, f"accesses all attributes of a class (vars({cls}))"
             case ast.Call(func=ast.Attribute(attr=name, value=owner)) if name in _DERIVATIVES:
                 if not (isinstance(owner, ast.Name) and owner.id in functions):
-                    yield (
-                        node,
-                        f"sets the derivative of a function that it does not define ({name})",
-                    )
+                    yield node, f"sets the derivative of a function it does not define ({name})"
 
 
 def _find(
