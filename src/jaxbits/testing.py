@@ -18,6 +18,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 # The grader gives hidden tests private copies of this module and the two imported below, so that a
 # student's code cannot patch them.
@@ -27,6 +28,7 @@ from jaxbits._jax_compat import count_compilations, fresh_caches
 __all__ = [
     "UntrustedType",
     "WrongAnswer",
+    "assert_accuracy",
     "assert_array",
     "assert_close",
     "assert_raises",
@@ -43,6 +45,15 @@ _MASKED = {"numpy.ma", "numpy.ma.core"}
 # This is Py_TPFLAGS_HEAPTYPE. Classes defined in Python have it, but static C types do not.
 # https://docs.python.org/3/c-api/typeobj.html#c.Py_TPFLAGS_HEAPTYPE
 _HEAP_TYPE = 1 << 9
+
+
+def _ignore(answer: Any, expected: Any, message: str, **rules: float) -> None:
+    """Do nothing with a comparison."""
+
+
+# The grader replaces this function to collect the values that tests compare, because it compares
+# them again in a process without student code.
+_observe: Callable[..., None] = _ignore
 
 
 class WrongAnswer(AssertionError):
@@ -90,6 +101,7 @@ def assert_close(
     Example:
         >>> assert_close(jnp.array([1.0, 2.0]) * 1.000001, [1.0, 2.0], "twice the input")
     """
+    _observe(answer, expected, message, rtol=rtol, atol=atol)
     # A student may use plain Python, so accept integers for floats and lists for arrays.
     mismatch = _equality.find_mismatch(
         answer,
@@ -106,6 +118,37 @@ def assert_close(
         # The values go into a note, because the grader shows the student only the message.
         got, wanted = map(_formatting.format_with_dtype, mismatch)
         error.add_note(f"got {got}, expected {wanted}")
+        raise error
+
+
+def assert_accuracy(answer: Any, expected: Any, message: str, *, at_least: float) -> None:
+    """Check that enough entries of an answer equal the expected ones.
+
+    Args:
+        answer: The student's result, an array of labels, such as booleans or integers.
+        expected: The expected labels. The shapes must agree.
+        message: The error message, which tells the student what is wrong if too few entries agree.
+        at_least: The share of entries that must agree, between 0 and 1.
+
+    Raises:
+        WrongAnswer: If the shapes differ, or if too few entries agree.
+        UntrustedType: If the answer's class might make it compare equal to anything.
+
+    Example:
+        >>> guess = jnp.array([True, True, False, True])
+        >>> assert_accuracy(guess, [True, False, False, True], "the class", at_least=0.7)
+    """
+    reject_custom_equality(answer)
+    _observe(answer, expected, message, at_least=at_least)
+    found, wanted = np.asarray(answer), np.asarray(expected)
+    if found.shape != wanted.shape:
+        error = WrongAnswer(message)
+        error.add_note(f"got the shape {found.shape}, expected {wanted.shape}")
+        raise error
+    share = float(np.mean(found == wanted))
+    if share < at_least:
+        error = WrongAnswer(message)
+        error.add_note(f"{share:.1%} of the entries are right, expected at least {at_least:.1%}")
         raise error
 
 

@@ -23,7 +23,7 @@ from typing import Any
 _MAX_CHARACTERS = 400
 
 
-def _run_cell(source: str, namespace: dict[str, Any], name: str) -> dict[str, str] | None:
+def run_cell(source: str, namespace: dict[str, Any], name: str) -> dict[str, str] | None:
     """Run a cell and return its error or its stderr output, or None if it produces neither."""
     # inspect.getsource and tracebacks look up source code in this cache, so adding the cell makes
     # them work as they do in a notebook.
@@ -73,7 +73,7 @@ def run_answers(cells: list[dict[str, Any]], answers: list[dict[str, Any]]) -> l
     for cell in cells:
         if cell["solution"]:
             before[cell["id"]] = dict(namespace)
-        own[cell["id"]] = _run_cell(cell["source"], namespace, f"<{cell['id']}>")
+        own[cell["id"]] = run_cell(cell["source"], namespace, f"<{cell['id']}>")
     results = [own]
     complete = dict(namespace)
     for number, answer in enumerate(answers):
@@ -99,7 +99,7 @@ def _run_answer(
         if cell["task"] not in (answer["task"], None):
             continue
         source = answer["source"] if id == answer["task"] else cell["source"]
-        outcomes[id] = _run_cell(str(source), namespace, f"<{id} {number}>")
+        outcomes[id] = run_cell(str(source), namespace, f"<{id} {number}>")
         if answer["wrong"] and "error" in (outcomes[id] or {}):
             break
     return outcomes

@@ -6,13 +6,14 @@ import json
 import os
 import subprocess
 import tempfile
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
 from jaxbits_grader.authoring import answer_runner
 from jaxbits_grader.authoring.assignment import Assignment
 from jaxbits_grader.authoring.assignment_source import SourceError
-from jaxbits_grader.authoring.cell_markers import solution_source
+from jaxbits_grader.authoring.cell_markers import solution_source, visible_tests
 from jaxbits_grader.authoring.private_names import PrivateNames
 from jaxbits_grader.authoring.reference_answers import Answer
 from jaxbits_grader.notebook import nbgrader_metadata
@@ -24,15 +25,28 @@ STUB = "the stub"  # Answers with this description are stubs.
 STORE_ALL_PROGRAMS = {
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    # The sandbox turns the cache off unless it has programs to read.
+    "JAX_ENABLE_COMPILATION_CACHE": "true",
     # These caches, for GPUs, would make the names of programs depend on the path of the folder.
     "JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES": "none",
 }
 Outcomes = dict[str, Any]
 
 
-def _cells(assignment: Assignment) -> list[dict[str, Any]]:
-    """Return the code cells, including solutions, in the form in which the grader runs them."""
-    private = PrivateNames(assignment, copies_modules=False)
+def cells_to_run(
+    assignment: Assignment, private: PrivateNames, complete: Container[str] | None = None
+) -> list[dict[str, Any]]:
+    """Return the code cells, including solutions, in the form in which the grader runs them.
+
+    Args:
+        assignment: The assignment.
+        private: The private names that the tests use.
+        complete: The grade_ids of the tests whose hidden parts are included. By default, all are.
+
+    Returns:
+        A dictionary for each cell, which `jaxbits_grader.authoring.answer_runner.run_answers`
+        describes.
+    """
     cells = []
     for cell in assignment.notebook.cells:
         if cell.cell_type != "code":
@@ -44,6 +58,8 @@ def _cells(assignment: Assignment) -> list[dict[str, Any]]:
         if is_solution:
             source = solution_source(source)
         elif metadata.get("grade"):
+            if complete is not None and metadata["grade_id"] not in complete:
+                source = visible_tests(source)
             source = private.rename_test(source, "finished")
         elif metadata:
             source = f"{source}\n{private.save_given_names(source)}"
@@ -80,7 +96,7 @@ def try_answers(
             running.
     """
     request = {
-        "cells": _cells(assignment),
+        "cells": cells_to_run(assignment, PrivateNames(assignment, copies_modules=False)),
         "answers": [
             {
                 "task": answer.task,

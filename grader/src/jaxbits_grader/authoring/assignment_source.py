@@ -37,6 +37,7 @@ ANSWERS_FILE = "answers.py"
 # In released and repaired notebooks, cells without a grade_id have ids of this form.
 _RESERVED_ID = re.compile(r"(introduction|(cell|own)-[0-9]+)\Z")
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
+_METADATA = {"grade_id", "solution", "locked", "points", "together", "varies"}
 _FRONT_MATTER = {"title", "chapter", "minutes", "goals", "tasks"}
 
 
@@ -97,13 +98,15 @@ def parse_assignment(text: str, name: str) -> Assignment:
     notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": LANGUAGE})
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     together: dict[str, str] = {}
+    varies: dict[str, str] = {}
     variable_tests: dict[str, str] = {}
     for number, cell in enumerate(notebook.cells, 1):
         commented, cell.source = cell.source, without_variant_comments(cell.source)
         if commented != cell.source:
             variable_tests[str(nbgrader_metadata(cell).get("grade_id"))] = commented
-        if reason := nbgrader_metadata(cell).get("together"):
-            together[str(nbgrader_metadata(cell).get("grade_id"))] = str(reason)
+        for key, reasons in (("together", together), ("varies", varies)):
+            if reason := nbgrader_metadata(cell).get(key):
+                reasons[str(nbgrader_metadata(cell).get("grade_id"))] = str(reason)
         _complete_metadata(cell, number, name)
         _check_cell(cell, number, name)
     tasks = tuple(_parse_tasks(notebook, dict(about["tasks"]), name))
@@ -116,6 +119,7 @@ def parse_assignment(text: str, name: str) -> Assignment:
         tasks=tasks,
         notebook=notebook,
         together=together,
+        varies=varies,
         variable_tests=variable_tests,
     )
 
@@ -129,7 +133,7 @@ def _complete_metadata(cell: NotebookNode, number: int, name: str) -> None:
         cell.metadata = nbformat.from_dict({})
         cell.id = f"cell-{number:02}"
         return
-    if unknown := set(given) - {"grade_id", "solution", "locked", "points", "together"}:
+    if unknown := set(given) - _METADATA:
         raise SourceError(f"{name}: cell {number} has unknown metadata {sorted(unknown)}")
     grade_id = str(given.get("grade_id", ""))
     if not _ID.match(grade_id) or len(grade_id) > 60:
@@ -144,6 +148,8 @@ def _complete_metadata(cell: NotebookNode, number: int, name: str) -> None:
         raise SourceError(f"{name}: a solution must not have points, got {given['points']!r}")
     if "together" in given and not is_test:
         raise SourceError(f"{name}: only a test may be 'together', got {grade_id!r}")
+    if "varies" in given and "together" not in given:
+        raise SourceError(f"{name}: only a 'together' test may have 'varies', got {grade_id!r}")
     if is_test and (type(given["points"]) is not int or given["points"] < 1):
         raise SourceError(
             f"{name}: the points for {grade_id!r} must be a whole number of at least 1, got "

@@ -41,6 +41,9 @@ def {p}copy(name):
 {p}testing._equality = {p}copy("_equality")
 {p}testing._formatting = {p}copy("_formatting")
 """
+_RECORD_COMPARISONS = """\
+{p}testing._observe = importlib.import_module("jaxbits_grader.checking.comparisons").observe
+"""
 
 
 class PrivateNames:
@@ -105,6 +108,8 @@ class PrivateNames:
             if name == _COPIED and "jaxbits" in source:
                 use = f"{self.prefix}library_copies.use_copies" if self._copies_modules else "id"
                 lines.append(_COPY_MODULE.format(p=self.prefix, use=use))
+                if self._copies_modules:
+                    lines.append(_RECORD_COMPARISONS.format(p=self.prefix))
             elif name.isupper():
                 lines += self._copy_constant(name)
             else:

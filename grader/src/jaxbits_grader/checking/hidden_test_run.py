@@ -34,8 +34,8 @@ def run_hidden_tests(
         assignment: The assignment, which provides the teacher's test cells.
         limits: The resources that the run may use.
         unsafe: Whether to run the notebook outside the sandbox.
-        cache: A folder in which judges keep compiled programs, or None. The kernel can read only
-            those for JAX's own operations.
+        cache: A folder in which judges keep compiled programs and expected values, or None. The
+            kernel can read only the programs of JAX's own operations.
 
     Raises:
         KernelNotStarted: If no kernel could be started, or if a given cell takes too long before
@@ -56,7 +56,7 @@ def run_hidden_tests(
                 own_names=assignment.function_names,
             ) as kernel,
         ):
-            _Run(kernel, judge, names, record).all_cells(notebook)
+            _Run(kernel, judge, names, record, cache).all_cells(notebook)
     except RunEnded as reason:
         record.ended = str(reason)
     return record.result()
@@ -66,11 +66,16 @@ class _Run:
     """Runs a notebook once with the hidden tests."""
 
     def __init__(
-        self, kernel: Kernel, judge: JudgeSession, names: PrivateNames, record: RunRecord
+        self,
+        kernel: Kernel,
+        judge: JudgeSession,
+        names: PrivateNames,
+        record: RunRecord,
+        cache: Path | None,
     ) -> None:
         self.kernel, self.judge, self.names, self.record = kernel, judge, names, record
         self.assignment = record.assignment
-        self.tests = KernelTests(kernel, names, record)
+        self.tests = KernelTests(kernel, names, record, cache)
 
     def all_cells(self, notebook: ParsedNotebook) -> None:
         for number, cell in enumerate(notebook.cells, 1):

@@ -21,6 +21,7 @@ _REPLACED = _IMPORT.format("integrity_check") + ".find_replaced(in_libraries={})
 _WRITTEN = _IMPORT.format("integrity_check") + ".find_written_modules()"
 _FAILURE_LINE = _IMPORT.format("failure_line") + ".last_failure_line()"
 _WATCH = _IMPORT.format("detector_watch")
+_COMPARISONS = _IMPORT.format("comparisons")
 _CANARIES = _IMPORT.format("canary_checks") + ".failed_canaries()"
 # Keep tracebacks minimal, because nobody sees them and IPython takes a long time to format full
 # ones.
@@ -65,6 +66,16 @@ def watch_detectors(kernel: Kernel) -> Iterator[list[str]]:
     # A submission can make up these names, so repeat only plausible ones.
     names = ["a detector"] if answer is None else answer.splitlines()
     found += [name if _DETECTOR.fullmatch(name) else "a detector" for name in names[:3]]
+
+
+def start_comparisons(kernel: Kernel) -> None:
+    """Let the kernel forget which values earlier tests have compared."""
+    kernel.evaluate(f"{_COMPARISONS}.start()")
+
+
+def take_comparisons(kernel: Kernel) -> str | None:
+    """Return the values that a test has compared, as `comparisons.take` encodes them."""
+    return kernel.evaluate(f"{_COMPARISONS}.take('answer')")
 
 
 class Census:

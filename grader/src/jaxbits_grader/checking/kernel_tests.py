@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import secrets
+from pathlib import Path
 
 from jaxbits_grader.authoring.assignment import Task
 from jaxbits_grader.authoring.cell_markers import solution_source, stub_source
@@ -13,10 +14,19 @@ from jaxbits_grader.checking.kernel_checks import (
     Census,
     altered_checks,
     failure_message,
+    start_comparisons,
+    take_comparisons,
     watch_detectors,
 )
 from jaxbits_grader.checking.run_notes import describe_library_class
 from jaxbits_grader.checking.run_record import RunRecord
+from jaxbits_grader.judging.expected_values import (
+    NotComparable,
+    ValuesUnavailable,
+    compared_tests,
+    expected_values,
+    find_difference,
+)
 from jaxbits_grader.running.kernel_client import CellResult, Kernel
 
 
@@ -27,10 +37,13 @@ class KernelTests:
         kernel: The kernel.
         names: The private names that the tests use.
         record: Where the results go.
+        cache: A folder in which to keep the values that the tests expect, or None.
     """
 
-    def __init__(self, kernel: Kernel, names: PrivateNames, record: RunRecord) -> None:
-        self._kernel, self._names, self._record = kernel, names, record
+    def __init__(
+        self, kernel: Kernel, names: PrivateNames, record: RunRecord, cache: Path | None
+    ) -> None:
+        self._kernel, self._names, self._record, self._cache = kernel, names, record, cache
         self._assignment = record.assignment
         self._census: Census | None = None
 
@@ -76,6 +89,7 @@ class KernelTests:
         assert task is not None
         altered = self.check(f"before {id}")
         renamed, nonce = self._rename(source)
+        start_comparisons(self._kernel)
         with watch_detectors(self._kernel) as partial:
             done, finished = self._try(renamed, nonce)
             # Ask first, because each further query replaces Python's last traceback.
@@ -102,6 +116,8 @@ class KernelTests:
             # Record the points now, because they have been earned but the next check may end the
             # run.
             record.give(id, passed=True)
+            if id in compared_tests(self._assignment):
+                self._compare_with_solution(id)
             if not altered:
                 self._check_changes(id, source)
             if partial:
@@ -109,6 +125,22 @@ class KernelTests:
                 record.odd.append(f"detectors could not examine everything in {id}: {names}")
             if not altered and self._passes_with_stub(source, task):
                 record.tampering.append(f"the test {id} also passes without the answer")
+
+    def _compare_with_solution(self, id: str) -> None:
+        """Take the points back if the test has compared other values than with the solution."""
+        seen = take_comparisons(self._kernel)
+        try:
+            expected = expected_values(self._assignment, self._cache)[id]
+            message = find_difference(seen, expected)
+        except NotComparable:
+            self._record.odd.append(f"{id} does not compare the same values as with the solution")
+        except ValuesUnavailable as reason:
+            self._record.odd.append(f"the values of {id} could not be compared: {reason}")
+        else:
+            if message is not None:
+                self._record.give(id, passed=False, message=message)
+                note = f"{id} passes next to the answer, but not with values from another process"
+                self._record.odd.append(note)
 
     def _check_changes(self, id: str, source: str) -> None:
         """Record what has changed while a test ran."""
