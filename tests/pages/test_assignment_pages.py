@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import nbformat
+from jaxbits_grader.judging.expected_values import compared_tests
 
 from book_tools.chapters.setup_cell import setup_cell
 from book_tools.pages import assignments as assignment_pages
@@ -51,6 +53,19 @@ def test_page_for_teachers_lists_tests_that_run_together() -> None:
     page = (ROOT / "reference" / "for-teachers.md").read_text("utf8")
     for assignment in assignment_pages.read_assignments():
         for test, reason in assignment.together.items():
-            (row,) = [line for line in page.splitlines() if f"`{test}`" in line]
+            rows = [line for line in page.splitlines() if line.startswith("|")]
+            (row,) = [row for row in rows if f"`{test}`" in row]
             assert row.startswith(f"| {assignment.title} |"), test
             assert row.endswith(f"| {reason[0].upper()}{reason[1:]}. |"), test
+
+
+def test_page_for_teachers_lists_tests_whose_values_are_not_compared_again() -> None:
+    page = (ROOT / "reference" / "for-teachers.md").read_text("utf8")
+    (line,) = re.findall(
+        r"^These tests run in the student's process\. Except for (.+)$", page, re.M
+    )
+    assert set(re.findall(r"`([\w-]+)`", line)) == {
+        test
+        for assignment in assignment_pages.read_assignments()
+        for test in set(assignment.together) - set(compared_tests(assignment))
+    }

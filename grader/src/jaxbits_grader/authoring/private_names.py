@@ -42,7 +42,8 @@ def {p}copy(name):
 {p}testing._formatting = {p}copy("_formatting")
 """
 _RECORD_COMPARISONS = """\
-{p}testing._observe = importlib.import_module("jaxbits_grader.checking.comparisons").observe
+from jaxbits_grader.checking import comparisons as {p}comparisons
+{p}testing._observe = {p}comparisons.observe
 """
 
 
