@@ -12,17 +12,17 @@ import pytest
 from jaxbits_grader.authoring.assignment import Assignment
 from jaxbits_grader.authoring.assignment_source import SourceError, parse_assignment
 from jaxbits_grader.authoring.notebook_versions import student_notebook
-from jaxbits_grader.checking import comparisons
 from jaxbits_grader.checking.hidden_test_run import run_hidden_tests
 from jaxbits_grader.checking.run_record import RunResult
 from jaxbits_grader.intake.notebook_repair import repair_notebook
+from jaxbits_grader.judging import comparisons
 from jaxbits_grader.judging.expected_values import (
     Comparison,
     NotComparable,
     ValuesUnavailable,
     compared_tests,
-    expected_values,
     find_difference,
+    read_expected_values,
 )
 from jaxbits_grader.notebook import ParsedNotebook
 from jaxbits_grader.running.limits import Limits
@@ -116,7 +116,7 @@ def fire(kiln, coal):
 """,
     "record": """
 def fire(kiln, coal):
-    from jaxbits_grader.checking import comparisons
+    from jaxbits_grader.judging import comparisons
     kiln[...] = kiln[...] + coal
     comparisons._recorded.clear()
 """,
@@ -177,7 +177,7 @@ def test_solution_that_fails_costs_no_points_but_is_noted() -> None:
 
 
 def test_expected_values_come_from_the_solution() -> None:
-    found = expected_values(ASSIGNMENT)
+    found = read_expected_values(ASSIGNMENT)
     assert list(found) == compared_tests(ASSIGNMENT) == ["fire-values", "guess-values"]
     first, second = found["fire-values"]
     assert (first.message, second.message) == ("the heat of one kiln", "the heat of another kiln")
@@ -188,7 +188,7 @@ def test_expected_values_come_from_the_solution() -> None:
 def test_solution_without_values_is_an_error() -> None:
     text = SOURCE.replace("kiln[...] = kiln[...] + coal\n    ### END", "missing\n    ### END")
     with pytest.raises(ValuesUnavailable, match="fire-values fails with the solution: NameError"):
-        expected_values(parse_assignment(text, "kilns"))
+        read_expected_values(parse_assignment(text, "kilns"))
 
 
 def record(*pairs: tuple[str, object]) -> str:

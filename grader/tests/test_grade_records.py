@@ -37,9 +37,9 @@ def table(*records: GradeRecord) -> list[list[str]]:
 def test_results_table_has_one_row_per_student() -> None:
     unreadable = GradeRecord("bob", "unreadable", ("not JSON", "x"), (), 5)
     assert table(unreadable, GRADED) == [
-        ["student", "status", "score", "max_score", "notes", "one", "two"],
-        ["ada", "graded", "2.5", "5", "", "2", "0.5"],
-        ["bob", "unreadable", "", "5", "not JSON; x", "", ""],
+        ["student", "status", "score", "max_score", "notes", "one", "two", "feedback"],
+        ["ada", "graded", "2.5", "5", "", "2", "0.5", "ada.html"],
+        ["bob", "unreadable", "", "5", "not JSON; x", "", "", "bob.html"],
     ]
 
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from jaxbits_grader import cli
 from jaxbits_grader.grade_records import CellPoints, GradeRecord
 from jaxbits_grader.gradebook.course import Course
 from jaxbits_grader.gradebook.manual_points import (
@@ -33,8 +34,13 @@ def test_apply_manual_points_keeps_record_if_none_apply() -> None:
 def test_apply_manual_points_replaces_grader_points() -> None:
     found = apply_manual_points(record("partial"), {"a": 0.5, "gone": 9.0}, POINTS)
     assert [(cell.id, cell.points) for cell in found.cells] == [("a", 0.5), ("b", None)]
-    assert found.notes == ("points entered by hand: a", "why")
+    assert found.notes == ("points entered by hand: a (the grader would give 2)", "why")
     assert (found.status, found.score) == ("partial", 0.5)
+
+
+def test_apply_manual_points_notes_that_grader_would_give_more() -> None:
+    found = apply_manual_points(record("graded"), {"a": 0.5, "b": 1.0}, POINTS)
+    assert found.notes == ("points entered by hand: a (the grader would give 2), b", "why")
 
 
 @pytest.mark.parametrize("status", ["tampered", "unreadable", "failed"])
@@ -89,3 +95,9 @@ def test_set_manual_points_stores_and_removes_points(course: Course, ships: Any)
             set_manual_points(course, ships, "ada", "a", points)
     with pytest.raises(ValueError, match="test must be one of 'a', 'b'; got 'c'"):
         set_manual_points(course, ships, "ada", "c", 1.0)
+
+
+def test_mark_explains_points_that_are_not_a_number(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["mark", "ships", "ada", "a", "one", "--course", "."])
+    assert "points must be a number or 'none', got 'one'" in capsys.readouterr().err

@@ -150,6 +150,13 @@ def test_write_variants_writes_every_assignment(tmp_path: Path) -> None:
         write_variants(tmp_path / "none", target, "s")
 
 
+def test_write_variants_creates_folder_that_only_its_owner_can_read(tmp_path: Path) -> None:
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / SOURCE_FILE).write_text(VALID_SOURCE)
+    write_variants(tmp_path / "book", tmp_path / "new" / "private", 7)
+    assert (tmp_path / "new" / "private").stat().st_mode & 0o777 == 0o700
+
+
 def test_write_variants_writes_nothing_if_source_is_invalid(tmp_path: Path) -> None:
     for name, text in (("a", VALID_SOURCE), ("b", VALID_SOURCE.replace("2..9", "7..9"))):
         (tmp_path / "book" / name).mkdir(parents=True)

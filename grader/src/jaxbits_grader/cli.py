@@ -266,7 +266,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _points(text: str) -> float | None:
-    return None if text == "none" else float(text)
+    try:
+        return None if text == "none" else float(text)
+    except ValueError:
+        message = f"points must be a number or 'none', got {text!r}"
+        raise argparse.ArgumentTypeError(message) from None
 
 
 def _add_assignment_arguments(command: argparse.ArgumentParser) -> None:

@@ -42,7 +42,7 @@ def {p}copy(name):
 {p}testing._formatting = {p}copy("_formatting")
 """
 _RECORD_COMPARISONS = """\
-from jaxbits_grader.checking import comparisons as {p}comparisons
+from jaxbits_grader.judging import comparisons as {p}comparisons
 {p}testing._observe = {p}comparisons.observe
 """
 

@@ -101,7 +101,8 @@ def write_variants(assignments: Path, to: Path, seed: int | str) -> list[str]:
 
     Args:
         assignments: A folder that contains assignments, or the folder of one assignment.
-        to: The folder to write to, which must not be inside `assignments`.
+        to: The folder to write to, which must not be inside `assignments`. If it does not exist,
+            it is created, and only its owner can read it.
         seed: The seed for the random numbers, which must stay secret. The same seed always yields
             the same values.
 
@@ -126,6 +127,9 @@ def write_variants(assignments: Path, to: Path, seed: int | str) -> list[str]:
         count_variable_values(text)
         variants[folder] = draw_variant(text, f"{seed} {name}")
         parse_assignment(variants[folder], name)
+    if not to.exists():
+        to.parent.mkdir(parents=True, exist_ok=True)
+        to.mkdir(mode=0o700)  # The folder contains solutions.
     for folder, text in variants.items():
         name = folder.resolve().name
         write_atomically(to / name / SOURCE_FILE, text)

@@ -60,7 +60,7 @@ def prepare(given: dict[str, str], modules: Iterable[str] = ()) -> str:
             importlib.import_module(name)
     importlib.import_module("jaxbits.testing")
     importlib.import_module("jaxbits_grader.checking.detector_watch")
-    importlib.import_module("jaxbits_grader.checking.comparisons")
+    importlib.import_module("jaxbits_grader.judging.comparisons")
     importlib.import_module("jaxbits_grader.judging.answer_server")
     for package in _IMPORTED:
         found = importlib.import_module(package)

@@ -65,10 +65,14 @@ def describe_failure(error: tuple[str, str], source: str, line: int | None) -> s
         'the result must be 4'
         >>> describe_failure(("TypeError", "secret"), source, 1)
         'TypeError before this check: the result must be 4'
+        >>> describe_failure(("NotImplementedError", ""), source, 1)
+        'the answer is missing or unfinished, because it raises NotImplementedError'
     """
     name, text = error[0], " ".join(error[1].split())
     if text in literal_messages(source):
         return text
+    if name == "NotImplementedError":
+        return "the answer is missing or unfinished, because it raises NotImplementedError"
     shown = name if name in _KNOWN_ERRORS else "an exception"
     check = _next_check(source, line) if line is not None else None
     return f"{shown} before this check: {check}" if check else f"the test stopped with {shown}"

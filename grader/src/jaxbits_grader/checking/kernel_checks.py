@@ -21,7 +21,7 @@ _REPLACED = _IMPORT.format("integrity_check") + ".find_replaced(in_libraries={})
 _WRITTEN = _IMPORT.format("integrity_check") + ".find_written_modules()"
 _FAILURE_LINE = _IMPORT.format("failure_line") + ".last_failure_line()"
 _WATCH = _IMPORT.format("detector_watch")
-_COMPARISONS = _IMPORT.format("comparisons")
+_COMPARISONS = "__import__('jaxbits_grader.judging.comparisons', fromlist=['x'])"
 _CANARIES = _IMPORT.format("canary_checks") + ".failed_canaries()"
 # Keep tracebacks minimal, because nobody sees them and IPython takes a long time to format full
 # ones.

@@ -24,8 +24,8 @@ from jaxbits_grader.judging.expected_values import (
     NotComparable,
     ValuesUnavailable,
     compared_tests,
-    expected_values,
     find_difference,
+    read_expected_values,
 )
 from jaxbits_grader.running.kernel_client import CellResult, Kernel
 
@@ -130,7 +130,7 @@ class KernelTests:
         """Take the points back if the test has compared other values than with the solution."""
         seen = take_comparisons(self._kernel)
         try:
-            expected = expected_values(self._assignment, self._cache)[id]
+            expected = read_expected_values(self._assignment, self._cache)[id]
             message = find_difference(seen, expected)
         except NotComparable:
             self._record.odd.append(f"{id} does not compare the same values as with the solution")

@@ -45,7 +45,8 @@ def apply_manual_points(
 ) -> GradeRecord:
     """Return a record in which points entered by hand replace the grader's points.
 
-    A submission without a score gets one only when points have been entered for all its tests.
+    A submission without a score gets one only when points have been entered for all its tests. If
+    the grader would give more, as after a better version was handed in, the note says so.
 
     Args:
         record: The record that the grader wrote.
@@ -56,7 +57,16 @@ def apply_manual_points(
     manual = {id: points for id, points in manual.items() if id in max_points}
     if not manual:
         return record
-    note = f"points entered by hand: {', '.join(id for id in max_points if id in manual)}"
+    found = {cell.id: cell.points or 0.0 for cell in record.cells}
+    lower = record.status in SCORED_STATUSES
+    names = (
+        f"{id} (the grader would give {found[id]:g})"
+        if lower and found.get(id, 0.0) > manual[id]
+        else id
+        for id in max_points
+        if id in manual
+    )
+    note = f"points entered by hand: {', '.join(names)}"
     if record.status not in SCORED_STATUSES:
         if len(manual) < len(max_points):
             return replace(record, notes=(note, *record.notes))

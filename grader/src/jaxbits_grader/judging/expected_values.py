@@ -25,8 +25,8 @@ import numpy as np
 from jaxbits_grader.authoring.answer_trials import STORE_ALL_PROGRAMS, cells_to_run
 from jaxbits_grader.authoring.assignment import Assignment
 from jaxbits_grader.authoring.private_names import PrivateNames
-from jaxbits_grader.checking.comparisons import decode_numbers
 from jaxbits_grader.files import write_atomically
+from jaxbits_grader.judging.comparisons import decode_numbers
 from jaxbits_grader.running import sandbox
 
 _PROGRAM = "jaxbits_grader.judging.solution_values"
@@ -76,7 +76,7 @@ def find_difference(answer: str | None, expected: list[Comparison]) -> str | Non
     """Return the message of the first comparison in which an answer has the wrong values.
 
     Args:
-        answer: What `jaxbits_grader.checking.comparisons.take` returned in the student's kernel, or
+        answer: What `jaxbits_grader.judging.comparisons.take` returned in the student's kernel, or
             None if the kernel did not answer.
         expected: The comparisons that the test makes with the solution.
 
@@ -105,7 +105,7 @@ def compared_tests(assignment: Assignment) -> list[str]:
     ]
 
 
-def expected_values(
+def read_expected_values(
     assignment: Assignment, cache: Path | None = None
 ) -> dict[str, list[Comparison]]:
     """Return what each of the `compared_tests` compares, keyed by grade_id.

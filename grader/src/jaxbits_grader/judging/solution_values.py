@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxbits_grader.authoring.answer_runner import run_cell
-from jaxbits_grader.checking import comparisons
+from jaxbits_grader.judging import comparisons
 
 
 def record_values(cells: list[dict[str, Any]]) -> dict[str, Any]:

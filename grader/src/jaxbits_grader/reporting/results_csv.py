@@ -8,13 +8,15 @@ import re
 from collections.abc import Iterable, Mapping
 
 from jaxbits_grader.grade_records import SCORED_STATUSES, GradeRecord
+from jaxbits_grader.intake.submissions import Submission
 
 
 def results_table(records: Iterable[GradeRecord], tasks: Mapping[str, Iterable[str]]) -> str:
     """Return the results as CSV, sorted by student.
 
-    The columns are ``student,status,score,max_score,notes`` and one column per task. The score
-    columns are empty if submissions with the student's status get no score.
+    The columns are ``student,status,score,max_score,notes``, one column per task, and ``feedback``,
+    the name of the student's feedback page. The score columns are empty if submissions with the
+    student's status get no score.
 
     Args:
         records: The grade records, one per student.
@@ -22,7 +24,7 @@ def results_table(records: Iterable[GradeRecord], tasks: Mapping[str, Iterable[s
     """
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(["student", "status", "score", "max_score", "notes", *tasks])
+    rows.writerow(["student", "status", "score", "max_score", "notes", *tasks, "feedback"])
     for record in sorted(records, key=lambda r: r.student):
         notes = ["UNSAFE: graded without a sandbox"] * record.unsafe + list(record.notes)
         points = {cell.id: cell.points for cell in record.cells}
@@ -33,7 +35,9 @@ def results_table(records: Iterable[GradeRecord], tasks: Mapping[str, Iterable[s
         ]
         numbers = _format_number(record.score), _format_number(record.max_score)
         student, all_notes = _plain_text(record.student), _plain_text("; ".join(notes))
-        rows.writerow([student, record.status, *numbers, all_notes, *map(_format_number, totals)])
+        page = f"{Submission(record.student, None).id}.html"
+        points_of_tasks = map(_format_number, totals)
+        rows.writerow([student, record.status, *numbers, all_notes, *points_of_tasks, page])
     return out.getvalue()
 
 
