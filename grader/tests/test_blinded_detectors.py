@@ -294,6 +294,21 @@ def test_changes_that_are_undone_within_a_test_get_a_note(what: str) -> None:
 
 
 @harness.needs_sandbox
+def test_copying_an_object_is_no_change() -> None:
+    level = """
+import copy
+import optax
+
+def level(well, height):
+    copies = copy.deepcopy((Pump(), optax.MultiSteps(optax.sgd(1.0), 2)))
+    well[0] = copies[0].lift() * height
+    return height + 1.0
+"""
+    result, notes = grade(level=level)
+    assert (points(result), notes) == (FULL, ())
+
+
+@harness.needs_sandbox
 def test_import_in_answer_is_no_change() -> None:
     imports = "from jax.experimental import checkify\n    from flax.training import train_state"
     result, notes = grade(

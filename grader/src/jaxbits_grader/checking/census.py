@@ -141,7 +141,9 @@ def _identity(value: object) -> str:
     is_own = owner.__module__.partition(".")[0] in (*_OWN, "__main__")
     if is_own and (owner is value or callable(value)):
         fields = list(getattr(value, "__dict__", {}).items())
-        return f"{id(value)} {sorted(f'{name} {_member(part)}' for name, part in fields)}"
+        # Copying an object adds the attribute `__slotnames__` to its class.
+        members = [f"{name} {_member(part)}" for name, part in fields if name != "__slotnames__"]
+        return f"{id(value)} {sorted(members)}"
     if isinstance(value, tuple | frozenset | type) or callable(value):
         return str(id(value))
     # Other values may change, such as caches, counters, and the names of modules imported later.

@@ -5,6 +5,7 @@ modules and the attributes of classes refer to. CPython also counts the changes 
 which reveals a replaced function even if the submission has put the original back.
 """
 
+import copyreg
 import ctypes
 import gc
 import sys
@@ -118,6 +119,10 @@ def _class_identities(cls: type) -> tuple[list[object], list[dict[str, object]]]
     """Return what identifies the attributes of a class, and its dictionary in a list."""
     found: list[object] = []
     attributes = vars(cls)  # This is a view, which refers to the class's own dictionary.
+    if "__slotnames__" not in attributes:
+        # The first copy of an object would add this attribute to its class:
+        # https://github.com/python/cpython/blob/v3.11.7/Lib/copyreg.py
+        copyreg._slotnames(cls)  # type: ignore[attr-defined]
     for name, value in list(attributes.items()):
         # Some of jaxlib's classes get the classes of their iterators later.
         if (callable(value) and not isinstance(value, type)) or type(value) in _WRAPPERS:

@@ -54,6 +54,7 @@ def render_page(assignment: Assignment, record: GradeRecord, notebook: NotebookN
         score=_score_text(record),
         notes=[clean_line(note) for note in _visible_notes(record)],
         tasks=_task_rows(assignment, record),
+        has_exception=any(" before this check: " in (c.message or "") for c in points.values()),
         unplaced=[cell for id, cell in points.items() if id not in placed],
         parts=parts,
     )
