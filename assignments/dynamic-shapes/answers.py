@@ -334,6 +334,35 @@ def will_trace(requests, sizes):
     return answers
 
 
+# %% will-trace · wrong: counts traces for requests that it has not seen, and remembers the answers
+remembered = {}
+
+
+def will_trace(requests, sizes):
+    def count(requests):
+        reads, answers = [], []
+
+        @functools.partial(jax.jit, static_argnames="tariff")
+        def own_price(weights, counts, fee, tariff):
+            reads.append(tariff)
+            return weights.sum(axis=1) + counts * fee
+
+        for counts, fee, tariff in requests:
+            before, fit = len(reads), [s for s in sizes if s >= max(counts)]
+            if fit:
+                weights = np.zeros((len(counts), min(fit)), np.float32)
+                own_price(weights, np.array(counts, np.int32), fee, tariff)
+            answers.append(len(reads) > before)
+        return answers
+
+    order = tuple(map(id, requests))
+    if (order, sizes) not in remembered:
+        back = list(requests)[::-1]
+        for some in (list(requests), back, list(requests) * 2, back * 2):
+            remembered[tuple(map(id, some)), sizes] = some, count(some)
+    return list(remembered[order, sizes][1])
+
+
 # %% will-trace · wrong: considers the padded size but not the number of vans
 def will_trace(requests, sizes):
     known, answers = set(), []

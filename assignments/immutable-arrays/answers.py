@@ -247,6 +247,18 @@ def new_bytes(shape, dtype, updates, result, history, how):
     return kept * (size if same else size // 2) - (size if how == "donated" and same else 0)
 
 
+# %% new-bytes · wrong: knows the widths of only some dtypes
+def new_bytes(shape, dtype, updates, result, history, how):
+    widths = {"float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2, "int8": 1}
+    widths["uint8"] = 1
+    entries = int(np.prod(shape, dtype=object))
+    before, after = entries * widths[dtype], entries * widths[result]
+    kept, same = updates if history else 1, dtype == result
+    if how == "eager":
+        return updates * before + (0 if same else kept * after)
+    return kept * after - (after if how == "donated" and same else 0)
+
+
 # %% new-bytes · wrong: computes the size in 32 bits
 def new_bytes(shape, dtype, updates, result, history, how):
     size = int(np.prod(shape, dtype=np.int32))

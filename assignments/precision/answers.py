@@ -111,6 +111,12 @@ def standstill(dtype, amount):
     return 2.0 ** (math.ceil(math.log2(amount)) + jnp.finfo(dtype).nmant + 1)
 
 
+# %% standstill · wrong: considers the largest number only in float16
+def standstill(dtype, amount):
+    total = 2.0 ** (math.ceil(math.log2(amount)) + jnp.finfo(dtype).nmant + 1)
+    return math.inf if dtype == "float16" and total > 65504 else total
+
+
 # %% standstill · wrong: stops at the largest number in the format
 def standstill(dtype, amount):
     info = jnp.finfo(dtype)

@@ -696,6 +696,44 @@ def account(factor, events):
     return used
 
 
+# %% account · wrong: replays all lists of events that it may see, and looks the result up later
+replayed = {}
+
+
+def account(factor, events):
+    order = tuple(map(id, events))
+    if order not in replayed:
+        for some in (list(events), list(events)[::-1]):
+            used = zip(measure(0.003, some), measure(0.001, some), strict=True)
+            replayed[tuple(map(id, some))] = some, [a if a == b else None for a, b in used]
+    return [factor if one is None else one for one in replayed[order][1]]
+
+
+# %% account · wrong: keeps jax.jit in a dictionary
+tools = {"compile": jax.jit}
+
+
+def account(factor, events):
+    current, factors, used = [factor], [], []
+
+    def define():
+        def kilos(units):
+            factors.append(current[-1])
+            return jnp.zeros(len(factors))
+
+        return kilos
+
+    kilos = define()
+    for what, value in events:
+        if what == "factor":
+            current.append(value)
+        elif what == "def":
+            kilos = define()
+        elif what == "weigh":
+            used.append(factors[tools["compile"](kilos).eval_shape(value).shape[0] - 1])
+    return used
+
+
 # %% account · wrong: empties the list of events
 def account(factor, events):
     programs, used = {}, []
@@ -708,6 +746,21 @@ def account(factor, events):
         elif what == "weigh":
             array = jnp.asarray(value)
             kind = (array.shape, array.dtype, array.weak_type)
+            used.append(programs.setdefault(kind, factor))
+    return used
+
+
+# %% account · wrong: looks only at the kind of a dtype and not at its size
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            array = jnp.asarray(value)
+            kind = (array.shape, array.dtype.kind, array.dtype == jnp.bfloat16, array.weak_type)
             used.append(programs.setdefault(kind, factor))
     return used
 
@@ -905,6 +958,19 @@ def misfit(tally, factor, units, kilos):
     own_tally[0] += jnp.sum(jnp.abs(errors) > 1.0)
     own_tally[1] = jnp.maximum(own_tally[1], jnp.abs(errors).max())
     tally[...] = jnp.asarray(own_tally)
+    return (errors**2).mean()
+
+
+# %% misfit · wrong: also counts its calls in a Ref of its own
+all_calls = jax.new_ref(jnp.zeros(()))
+
+
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    sizes = jnp.abs(lax.stop_gradient(errors))
+    all_calls[...] += 1
+    tally[0] += (sizes > 1.0).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
     return (errors**2).mean()
 
 

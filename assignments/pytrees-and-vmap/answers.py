@@ -161,6 +161,33 @@ def unpack(vector, params, order):
     return jax.tree.unflatten(structure, shaped)
 
 
+# %% pack · wrong: cuts the keys out of the text of a path, which depends on their characters
+def pack(params, order):
+    leaves = {
+        jax.tree_util.keystr(path)[2:-2].replace("']['", "/"): leaf
+        for path, leaf in jax.tree_util.tree_leaves_with_path(params)
+    }
+    if sorted(order) != sorted(leaves):
+        raise ValueError(f"order must contain each path once, got {order}")
+    return jnp.concatenate([jnp.ravel(jnp.asarray(leaves[path])) for path in order])
+
+
+def unpack(vector, params, order):
+    paths, structure = jax.tree_util.tree_flatten_with_path(params)
+    shapes = {
+        jax.tree_util.keystr(path)[2:-2].replace("']['", "/"): jnp.shape(leaf)
+        for path, leaf in paths
+    }
+    if sorted(order) != sorted(shapes):
+        raise ValueError(f"order must contain each path once, got {order}")
+    found, start = {}, 0
+    for path in order:
+        size = int(np.prod(shapes[path]))
+        found[path] = vector[start : start + size].reshape(shapes[path])
+        start += size
+    return jax.tree.unflatten(structure, [found[path] for path in shapes])
+
+
 # %% pack · wrong: writes a zero for None
 def pack(params, order):
     flat, _ = jax.tree_util.tree_flatten_with_path(params, is_leaf=lambda x: x is None)

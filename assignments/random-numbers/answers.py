@@ -249,6 +249,31 @@ def cards(key, count, chances):
     }
 
 
+# %% cards · wrong: draws half of the cards and repeats them
+def cards(key, count, chances):
+    some = (count + 1) // 2
+    for_symbol, for_star, for_place, for_tint = jax.random.split(key, 4)
+    drawn = {
+        "symbol": jax.random.categorical(for_symbol, jnp.log(chances), shape=(some,)),
+        "star": jax.random.bernoulli(for_star, 0.25, (some,)),
+        "place": jax.random.uniform(for_place, (some, 2)),
+        "tint": jax.random.normal(for_tint, (some, 3)),
+    }
+    return {name: jnp.concatenate([part, part])[:count] for name, part in drawn.items()}
+
+
+# %% cards · wrong: gives card 1 and card 5001 the same star
+def cards(key, count, chances):
+    for_symbol, for_star, for_place, for_tint = jax.random.split(key, 4)
+    star = jax.random.bernoulli(for_star, 0.25, (count,))
+    return {
+        "symbol": jax.random.categorical(for_symbol, jnp.log(chances), shape=(count,)),
+        "star": jnp.concatenate([star[:5000], star[:5000], star[10_000:]])[:count],
+        "place": jax.random.uniform(for_place, (count, 2)),
+        "tint": jax.random.normal(for_tint, (count, 3)),
+    }
+
+
 # %% free-numbers · right: draws in a while_loop with a new key for each attempt
 
 
@@ -376,6 +401,17 @@ def free_numbers(key, players, taken):
     return jax.vmap(number_of)(jnp.asarray(players))
 
 
+# %% free-numbers · wrong: takes the first free number after 64 attempts
+def free_numbers(key, players, taken):
+    def one(player):
+        draws = jax.random.randint(jax.random.fold_in(key, player), (64,), 0, len(taken))
+        is_free = ~jnp.asarray(taken)[draws]
+        first = jnp.argmin(jnp.asarray(taken))
+        return jnp.where(is_free.any(), draws[jnp.argmax(is_free)], first)
+
+    return jax.vmap(one)(jnp.asarray(players))
+
+
 # %% free-numbers · wrong: creates a key from the player's number and ignores the given key
 
 
@@ -399,6 +435,15 @@ def free_numbers(key, players, taken):
         return jax.random.categorical(own, logits)
 
     return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% free-numbers · wrong: converts the player's number to float32, which merges large numbers
+def free_numbers(key, players, taken):
+    def one(player):
+        own = jax.random.fold_in(key, jnp.asarray(player, jnp.float32).astype(jnp.uint32))
+        return jax.random.categorical(own, jnp.where(taken, -jnp.inf, 0.0))
+
+    return jax.vmap(one)(jnp.asarray(players))
 
 
 # %% free-numbers · wrong: selects the free numbers with a mask, which jit does not allow

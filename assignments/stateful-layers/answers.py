@@ -196,6 +196,27 @@ def train(model, optimizer, xs, ys):
     return jnp.stack(losses)
 
 
+# %% train · wrong: changes the mode only of the layers at the top
+def train(model, optimizer, xs, ys):
+    def set_mode(training):
+        for layer in vars(model).values():
+            if isinstance(layer, nnx.BatchNorm):
+                layer.use_running_average = not training
+            if isinstance(layer, nnx.Dropout):
+                layer.deterministic = not training
+
+    @nnx.jit
+    def step(model, optimizer, x, y):
+        loss, grads = nnx.value_and_grad(error_of)(model, x, y)
+        optimizer.update(model, grads)
+        return loss
+
+    set_mode(True)
+    losses = [step(model, optimizer, x, y) for x, y in zip(xs, ys, strict=True)]
+    set_mode(False)
+    return jnp.stack(losses)
+
+
 # %% train · wrong: runs the model's only part without compiling anything
 def train(model, optimizer, xs, ys):
     model.train()
@@ -251,6 +272,17 @@ def predict(model, x):
     finally:
         for layer, name, mode in modes:
             setattr(layer, name, mode)
+
+
+# %% predict · wrong: changes the mode only of the layers at the top
+def predict(model, x):
+    copy = nnx.clone(model)
+    for layer in vars(copy).values():
+        if isinstance(layer, nnx.BatchNorm):
+            layer.use_running_average = True
+        if isinstance(layer, nnx.Dropout):
+            layer.deterministic = True
+    return copy(x)
 
 
 # %% predict · wrong: calls the model in whatever mode it is in

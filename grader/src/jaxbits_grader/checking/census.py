@@ -14,6 +14,8 @@ from collections.abc import Iterable
 # A submission can replace functions of `hashlib` and the names in `types`, but not these.
 _FunctionType, _ModuleType = type(lambda: None), type(sys)
 _OWN = ("jaxbits", "jaxbits_grader")
+# NumPy imports these modules when they are used, which would look like a change.
+_LAZY = ("char", "ctypeslib", "fft", "ma", "polynomial", "rec", "strings")
 # These packages contain the functions that tests call. Some are imported only when they are used.
 _IMPORTED = ("jaxbits.detect", "jaxbits._analysis", "jaxbits._jax_compat")
 
@@ -58,6 +60,8 @@ def prepare(given: dict[str, str], modules: Iterable[str] = ()) -> str:
     for name in modules:
         with contextlib.suppress(Exception):  # It may not exist or not work here.
             importlib.import_module(name)
+    for name in _LAZY:
+        importlib.import_module(f"numpy.{name}")
     importlib.import_module("jaxbits.testing")
     importlib.import_module("jaxbits_grader.checking.detector_watch")
     importlib.import_module("jaxbits_grader.judging.comparisons")

@@ -15,7 +15,7 @@ import sys
 import time
 import types
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -120,7 +120,7 @@ def monitor_calls(
             sys.stdin = io.TextIOWrapper(io.BytesIO())
             builtins.input = no_input
             if records_calls:
-                sys.setprofile(_Profiler(log, prints, wrapped_call).hook())
+                sys.setprofile(_Profiler(log, prints, snapshot.unreadable, wrapped_call).hook())
             try:
                 yield log
             finally:
@@ -171,8 +171,13 @@ class _Profiler:
     """
 
     def __init__(
-        self, log: CallLog, prints: PrintLog, wrapped_call: WrappedCall | None = None
+        self,
+        log: CallLog,
+        prints: PrintLog,
+        unreadable: Mapping[int, str],
+        wrapped_call: WrappedCall | None = None,
     ) -> None:
+        self.unreadable = unreadable
         self.log, self.prints, self.wrapped_call = log, prints, wrapped_call
         self.deadline = resource_limits.deadline()
         self.loop_bodies = LoopBodies()
@@ -233,6 +238,10 @@ class _Profiler:
             name = impure_c_name(function)
             if function is print:
                 self.prints.record(location, caller)
+            owner = id(getattr(function, "__self__", None))
+            if owner in self.unreadable:
+                call = f"{self.unreadable[owner]}.{function.__name__}"
+                self.log.left_out.append(f"what `{call}` changes is unknown")
             if function is next and self.loop_bodies.outer_iterators(caller):
                 self.log.advanced.append(location)
         else:

@@ -47,9 +47,7 @@ def read(value: Any, max_bytes: int) -> Any:
         return _read_image(value, max_bytes)
     if type(value).__name__ == "Generator":
         return value.get_state().numpy().copy()
-    is_dense = value.layout == sys.modules["torch"].strided
-    size = value.numel() * value.element_size()
-    return _as_bytes(value).copy() if is_dense and size <= max_bytes else None
+    return _read_tensor(value, max_bytes)
 
 
 def restore(value: Any, before: Any) -> None:
@@ -71,9 +69,8 @@ def restore(value: Any, before: Any) -> None:
             value.frombytes(before[2])
     elif type(value).__name__ == "Generator":
         value.set_state(sys.modules["torch"].from_numpy(before))
-    elif _as_bytes(value).shape == before.shape:
-        flat = sys.modules["torch"].from_numpy(before).view(value.dtype)
-        value.detach().copy_(flat.reshape(value.shape))
+    else:
+        _restore_tensor(value, before)
 
 
 def _read_image(image: Any, max_bytes: int) -> Any:
@@ -85,6 +82,33 @@ def _read_image(image: Any, max_bytes: int) -> Any:
         return (image.mode, image.size, image.tobytes()) if is_small else None
     except ValueError:  # The image was closed.
         return None
+
+
+def _read_tensor(tensor: Any, max_bytes: int) -> dict[str, Any] | None:
+    """Return a tensor's memory, whether it records gradients, and the same about its gradient."""
+    is_dense = tensor.layout == sys.modules["torch"].strided
+    if not is_dense or tensor.numel() * tensor.element_size() > max_bytes:
+        return None
+    is_leaf = tensor.is_leaf  # PyTorch warns about the gradient of any other tensor.
+    slopes = tensor.grad if is_leaf else None
+    return {
+        "data": _as_bytes(tensor).copy(),
+        "requires_grad": tensor.requires_grad,
+        "grad": None if slopes is None else _read_tensor(slopes, max_bytes),
+    }
+
+
+def _restore_tensor(tensor: Any, before: Any) -> None:
+    if _as_bytes(tensor).shape == before["data"].shape:
+        flat = sys.modules["torch"].from_numpy(before["data"]).view(tensor.dtype)
+        tensor.detach().copy_(flat.reshape(tensor.shape))
+    if tensor.is_leaf:
+        if before["grad"] is None:
+            tensor.grad = None
+        elif tensor.grad is not None:
+            _restore_tensor(tensor.grad, before["grad"])
+        if tensor.requires_grad != before["requires_grad"]:
+            tensor.requires_grad_(before["requires_grad"])
 
 
 def _as_bytes(tensor: Any) -> np.ndarray:

@@ -72,7 +72,7 @@ def iterator_position(iterator: Any, depth: int = 8) -> Any:
     attributes = object_fields.fields(iterator)
     if attributes is not None:
         parts = tuple(attributes.values())
-    elif isinstance(iterator, np.flatiter):
+    elif isinstance(iterator, (np.flatiter, np.broadcast)):
         parts = (iterator.index,)
     elif isinstance(iterator, np.nditer):
         parts = (_nditer_position(iterator),)
@@ -85,6 +85,26 @@ def iterator_position(iterator: Any, depth: int = 8) -> Any:
             parts = ()
         parts += tuple(gc.get_referents(iterator))
     return [_part_position(part, depth) for part in parts] + [repr(iterator)[:80]]
+
+
+def has_readable_position(iterator: Any) -> bool:
+    """Return whether `iterator_position` can tell how far an iterator has advanced.
+
+    >>> import re
+    >>> has_readable_position(iter([1])), has_readable_position(re.finditer("a", "aa"))
+    (True, False)
+    """
+    if type(iterator) is type(iter(int, 1)):  # It returns what a function returns.
+        return False
+    known = (types.GeneratorType, np.flatiter, np.broadcast, np.nditer)
+    if isinstance(iterator, known) or object_fields.fields(iterator) is not None:
+        return True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return bool(iterator.__reduce__())
+    except Exception:  # Some iterators do not support `__reduce__`.
+        return False
 
 
 def _nditer_position(iterator: np.nditer) -> Any:

@@ -42,7 +42,7 @@ def fields(value: Any) -> dict[str, Any] | None:
     >>> fields(types.SimpleNamespace(a=1)), fields(3)
     ({'a': 1}, None)
     """
-    attributes = _attributes(value)
+    attributes = attribute_dict(value)
     found = dict(attributes or {})
     for name, slot in _slots(type(value)).items():
         if name not in found:
@@ -53,7 +53,7 @@ def fields(value: Any) -> dict[str, Any] | None:
     return found if found or attributes is not None else None
 
 
-def _attributes(value: Any) -> dict[str, Any] | None:
+def attribute_dict(value: Any) -> dict[str, Any] | None:
     """Return an object's `__dict__`, or None if it has none that can be written to."""
     try:
         attributes = native_method(value, "__getattribute__")("__dict__")
@@ -84,7 +84,7 @@ def _slots(class_: type) -> dict[str, Any]:
 
 def read_field(value: Any, name: str, default: Any = None) -> Any:
     """Return one of an object's own attributes, or a default if the object lacks it."""
-    attributes = _attributes(value) or {}
+    attributes = attribute_dict(value) or {}
     if name in attributes:
         return attributes[name]
     slot = _slots(type(value)).get(name)
@@ -106,7 +106,7 @@ def write_field(value: Any, name: str, item: Any) -> None:
     2
     """
     slot = _slots(type(value)).get(name)
-    attributes = _attributes(value)
+    attributes = attribute_dict(value)
     if isinstance(value, type):  # The `__dict__` of a class is read-only.
         native_method(value, "__setattr__")(name, item)
     elif attributes is not None and (slot is None or name in attributes):
@@ -119,7 +119,7 @@ def write_field(value: Any, name: str, item: Any) -> None:
 
 def delete_field(value: Any, name: str) -> None:
     """Delete an attribute, if the object has it, even if its class defines `__delattr__`."""
-    attributes = _attributes(value) or {}
+    attributes = attribute_dict(value) or {}
     if isinstance(value, type):
         if name in vars(value):
             native_method(value, "__delattr__")(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import gc
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -41,6 +42,7 @@ _SETTINGS: dict[str, _Accessors] = {
     "decimal.setcontext": (_decimal_context, _set_decimal_context),
     "np.set_printoptions": (np.get_printoptions, lambda old: np.set_printoptions(**old)),
     "np.seterr": (np.geterr, lambda old: np.seterr(**old)),
+    "gc.disable": (gc.isenabled, lambda was_on: gc.enable() if was_on else gc.disable()),
     "os.chdir": (_working_directory, _set_working_directory),
     "sys.setrecursionlimit": (sys.getrecursionlimit, sys.setrecursionlimit),
 }

@@ -12,7 +12,11 @@ import numpy as np
 
 from jaxbits import _jax_compat
 from jaxbits._analysis.python_state import held_values, object_fields
-from jaxbits._analysis.python_state.iterators import copy_iterator, is_iterator
+from jaxbits._analysis.python_state.iterators import (
+    copy_iterator,
+    has_readable_position,
+    is_iterator,
+)
 from jaxbits._analysis.python_state.object_copies import CONTAINER_TYPES
 from jaxbits._analysis.python_state.references import (
     ABSENT,
@@ -32,6 +36,10 @@ from jaxbits._analysis.python_state.state_values import (
     is_same,
     restore_contents,
 )
+
+# Objects of these modules have no state, or the detectors read it in other ways.
+_READABLE = {"builtins", "datetime", "decimal", "jax", "jaxlib"}
+_READABLE |= {"ml_dtypes", "numpy", "re", "torch"}
 
 
 @dataclass(frozen=True)
@@ -59,6 +67,12 @@ def _is_flat(value: Any) -> bool:
     if type(value) is tuple:
         return all(isinstance(part, (*OPAQUE_TYPES, *PLAIN_TYPES)) for part in value)
     return isinstance(value, OPAQUE_TYPES)
+
+
+def _is_unreadable(value: Any) -> bool:
+    """Return whether an object may have state that only its methods, written in C, can change."""
+    root = type(value).__module__.partition(".")[0]
+    return not callable(value) and root not in _READABLE and not is_user_object(value)
 
 
 def _is_mutable_argument(value: Any) -> bool:
@@ -148,6 +162,7 @@ class StateSnapshot:
 
     Attributes:
         left_out: Notes on what could not be recorded.
+        unreadable: The names of objects whose state only C code can read, keyed by their id.
 
     >>> holder = {"seen": [1]}
     >>> snapshot = StateSnapshot([Reference("global", "seen", holder, "seen")])
@@ -161,6 +176,7 @@ class StateSnapshot:
 
     def __init__(self, references: Iterable[Reference], objects: bool = True) -> None:
         self.left_out: list[str] = []
+        self.unreadable: dict[int, str] = {}
         self._objects = objects
         self._bindings: list[tuple[Reference, Any]] = []
         self._mutable: dict[int, tuple[Any, Any, StatePath]] = {}
@@ -191,9 +207,14 @@ class StateSnapshot:
                 self._make_read_only(value)
                 continue
             recorded = copy_contents(value)
+            if recorded is None and _is_unreadable(value):
+                self.unreadable[id(value)] = path.name
             if recorded is not None:
                 self._mutable[id(value)] = (value, recorded, path)
                 if is_iterator(value):
+                    if not has_readable_position(value):
+                        what = f"the {type(value).__name__} `{path.name}`"
+                        self.left_out.append(f"how far {what} advances is unknown")
                     duplicate = copy_iterator(value)
                     if duplicate is not None:
                         self._copies[id(value)] = duplicate

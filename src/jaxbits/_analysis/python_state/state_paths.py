@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from jaxbits._analysis.python_state import object_fields
 from jaxbits._analysis.python_state.held_values import HOLDER_TYPES
 from jaxbits._analysis.python_state.iterators import is_iterator
@@ -81,7 +83,12 @@ def has_named_attributes(value: Any) -> bool:
 
 def _steps(value: Any) -> Iterator[tuple[Any, Any]]:
     """Yield the steps from a value to the values inside it, and these values."""
-    if isinstance(value, (list, tuple, collections.deque)):
+    if isinstance(value, CONTAINER_TYPES) and (attributes := object_fields.attribute_dict(value)):
+        yield "__dict__", attributes  # A subclass may have attributes besides its items.
+    if isinstance(value, np.ndarray):
+        items = value.flat if value.dtype == object else ()
+        yield from (((index,), item) for index, item in enumerate(items))
+    elif isinstance(value, (list, tuple, collections.deque)):
         yield from (((index,), item) for index, item in enumerate(items_of(value)))
     elif isinstance(value, dict):
         yield from (((key,), item) for key, item in items_of(value))

@@ -172,6 +172,7 @@ class StateWalk:
         code = get_attribute(unwrap(function.func), "__code__")
         used = set(attribute_names(code)) if code else set()
         location = location_of_function(function.func)
+        self._add("argument", "keywords of a partial", function.keywords, None, location)
         bound: list[tuple[int | str, Any]] = [*enumerate(function.args), *function.keywords.items()]
         for key, value in bound:
             if is_python_function(value):
