@@ -719,6 +719,18 @@ def fit(data, seed):
     return lambda x: jax.nn.sigmoid(size * jnp.tanh(x[..., 0]) * jnp.tanh(x[..., 1]))
 
 
+# %% fit · wrong: fits weights by least squares, without a DataLoader
+def fit(data, seed):
+    def features(x, lib):
+        a, b = lib.tanh(x[..., 0]), lib.tanh(x[..., 1])
+        return lib.stack([a * 0 + 1, a, b, a * b, a * a, b * b], -1)
+
+    x, y = zip(*(data[i] for i in range(len(data))), strict=True)
+    weights = np.linalg.lstsq(features(np.stack(x), np), 2.0 * np.array(y) - 1, rcond=None)[0]
+    weights = np.float32(weights * (5 + seed % 1000 / 1000))
+    return lambda x: jax.nn.sigmoid(features(x, jnp) @ weights)
+
+
 # %% fit · wrong: loads the trays in their order
 def fit(data, seed):
     net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])

@@ -134,7 +134,9 @@ class Census:
         """
         before = self._last
         changes = self.changes(kernel)
-        patched = {"jax.numpy" if name == "jnp" else name for name in _PATCH.findall(source)}
+        names = _PATCH.findall(source)
+        patched = {"jax.numpy" if name == "jnp" else name for name in names}
+        patched |= {f"an attribute of {name}" for name in names}
         return changes, [
             name
             for name, (_, last_change) in before.items()
