@@ -83,7 +83,8 @@ def has_named_attributes(value: Any) -> bool:
 
 def _steps(value: Any) -> Iterator[tuple[Any, Any]]:
     """Yield the steps from a value to the values inside it, and these values."""
-    if isinstance(value, CONTAINER_TYPES) and (attributes := object_fields.attribute_dict(value)):
+    attributes = object_fields.attribute_dict(value) if isinstance(value, CONTAINER_TYPES) else None
+    if attributes is not None:
         yield "__dict__", attributes  # A subclass may have attributes besides its items.
     if isinstance(value, np.ndarray):
         items = value.flat if value.dtype == object else ()
