@@ -157,6 +157,20 @@ def test_write_variants_creates_folder_that_only_its_owner_can_read(tmp_path: Pa
     assert (tmp_path / "new" / "private").stat().st_mode & 0o777 == 0o700
 
 
+def test_write_variants_sets_address_of_wheel(tmp_path: Path) -> None:
+    (tmp_path / "book").mkdir()
+    source = VALID_SOURCE.replace(
+        "```{code-cell} ipython3", '```{code-cell} ipython3\nWHEEL = ""', 1
+    )
+    (tmp_path / "book" / SOURCE_FILE).write_text(source)
+    address = "https://example.org/wheels/jaxbits-0.1-py3-none-any.whl"
+    write_variants(tmp_path / "book", tmp_path / "mine", 7, wheel=address)
+    assert f'\nWHEEL = "{address}"\n' in (tmp_path / "mine" / "book" / SOURCE_FILE).read_text()
+    for wrong in ("jaxbits.whl", 'https://x/"; y.whl', "https://example.org/jaxbits.zip"):
+        with pytest.raises(ValueError, match="wheel must be a web address"):
+            write_variants(tmp_path / "book", tmp_path / "other", 7, wheel=wrong)
+
+
 def test_write_variants_writes_nothing_if_source_is_invalid(tmp_path: Path) -> None:
     for name, text in (("a", VALID_SOURCE), ("b", VALID_SOURCE.replace("2..9", "7..9"))):
         (tmp_path / "book" / name).mkdir(parents=True)

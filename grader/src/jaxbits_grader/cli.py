@@ -39,7 +39,7 @@ def _variant(options: argparse.Namespace) -> int:
     from jaxbits_grader.authoring.variants import write_variants
 
     seed = options.seed or secrets.token_hex(8)
-    for name in write_variants(options.folder, options.to, seed):
+    for name in write_variants(options.folder, options.to, seed, options.wheel):
         print(f"{options.to / name} written")
     print(f"To draw the same numbers again, use --seed {seed}. Keep it secret.")
     return 0
@@ -206,6 +206,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("folder", type=Path, help=sources)
     command.add_argument("--to", type=Path, required=True, help="a private folder")
     command.add_argument("--seed", help="draw the same numbers again")
+    command.add_argument("--wheel", default="", help="the address of jaxbits, for Colab")
     command.set_defaults(run=_variant)
 
     command = commands.add_parser("prove", help="check that tests accept only right answers")

@@ -26,6 +26,7 @@ _VARIABLE_LINE = re.compile(
     r"^([ \t]*[A-Za-z_]\w*(?:[ \t]*:[^=\n]+)?[ \t]*=[ \t]*)([^\n#=]+?)[ \t]+# variant: ([^\n]+)$",
     re.M,
 )
+_WHEEL_ADDRESS = re.compile(r"https?://[\w.~:/%+-]+\.whl", re.A)
 
 
 def draw_variant(text: str, seed: int | str) -> str:
@@ -96,7 +97,7 @@ def _draw(value: str, allowed: str, rng: random.Random) -> str:
     return value
 
 
-def write_variants(assignments: Path, to: Path, seed: int | str) -> list[str]:
+def write_variants(assignments: Path, to: Path, seed: int | str, wheel: str = "") -> list[str]:
     """Write variants of assignments, along with their reference answers, to a separate folder.
 
     Args:
@@ -105,6 +106,8 @@ def write_variants(assignments: Path, to: Path, seed: int | str) -> list[str]:
             it is created, and only its owner can read it.
         seed: The seed for the random numbers, which must stay secret. The same seed always yields
             the same values.
+        wheel: The address of the wheel of jaxbits, which the first cell installs in Colab, or an
+            empty string.
 
     Returns:
         The names of the assignments.
@@ -112,7 +115,10 @@ def write_variants(assignments: Path, to: Path, seed: int | str) -> list[str]:
     Raises:
         SourceError: If there is no assignment, if an assignment has no valid variant, or if `to` is
             inside `assignments` or already contains one of the assignments.
+        ValueError: If `wheel` is not the address of a wheel.
     """
+    if wheel and not _WHEEL_ADDRESS.fullmatch(wheel):
+        raise ValueError(f"wheel must be a web address that ends in .whl, got {wheel!r}")
     folders = find_assignments(assignments)
     if not folders:
         raise SourceError(f"assignments: {assignments} contains no folder with a {SOURCE_FILE}")
@@ -125,6 +131,7 @@ def write_variants(assignments: Path, to: Path, seed: int | str) -> list[str]:
         text = (folder / SOURCE_FILE).read_text(encoding="utf-8")
         name = folder.resolve().name
         count_variable_values(text)
+        text = text.replace('\nWHEEL = ""', f'\nWHEEL = "{wheel}"')
         variants[folder] = draw_variant(text, f"{seed} {name}")
         parse_assignment(variants[folder], name)
     if not to.exists():

@@ -181,7 +181,7 @@ def _from_notebooks(student: str, notebooks: list[Path], assignment: str) -> Sub
         return Submission(student, None, f"it is unclear which notebook to grade: {names}")
     path = (named or notebooks)[0]
     unreadable = unreadable_reason(path)
-    note = None if named else f"the file was called {display_name(path)[:100]!r}"
+    note = None
     if len(notebooks) > 1:
         others = ", ".join(p.name for p in notebooks if p != path)[:200]
         note = f"of several notebooks, {path.name!r} was graded, not {others}"
