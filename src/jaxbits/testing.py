@@ -51,7 +51,7 @@ def _ignore(answer: Any, expected: Any, message: str, **rules: float) -> None:
     """Do nothing with a comparison."""
 
 
-# The grader replaces this function to collect the values that tests compare, because it compares
+# The grader replaces this function to collect the values that tests accept, because it compares
 # them again in a process without student code.
 _observe: Callable[..., None] = _ignore
 
@@ -101,7 +101,6 @@ def assert_close(
     Example:
         >>> assert_close(jnp.array([1.0, 2.0]) * 1.000001, [1.0, 2.0], "twice the input")
     """
-    _observe(answer, expected, message, rtol=rtol, atol=atol)
     # A student may use plain Python, so accept integers for floats and lists for arrays.
     mismatch = _equality.find_mismatch(
         answer,
@@ -119,6 +118,7 @@ def assert_close(
         got, wanted = map(_formatting.format_with_dtype, mismatch)
         error.add_note(f"got {got}, expected {wanted}")
         raise error
+    _observe(answer, expected, message, rtol=rtol, atol=atol)
 
 
 def assert_accuracy(answer: Any, expected: Any, message: str, *, at_least: float) -> None:
@@ -139,7 +139,6 @@ def assert_accuracy(answer: Any, expected: Any, message: str, *, at_least: float
         >>> assert_accuracy(guess, [True, False, False, True], "the class", at_least=0.7)
     """
     reject_custom_equality(answer)
-    _observe(answer, expected, message, at_least=at_least)
     found, wanted = np.asarray(answer), np.asarray(expected)
     if found.shape != wanted.shape:
         error = WrongAnswer(message)
@@ -150,6 +149,7 @@ def assert_accuracy(answer: Any, expected: Any, message: str, *, at_least: float
         error = WrongAnswer(message)
         error.add_note(f"{share:.1%} of the entries are right, expected at least {at_least:.1%}")
         raise error
+    _observe(answer, expected, message, at_least=at_least)
 
 
 def assert_array(

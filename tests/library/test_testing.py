@@ -238,3 +238,30 @@ def test_count_traces_agree_in_testing_and_exercises() -> None:
         testing.count_traces(branches, calls)
     with pytest.raises(assertions.AnswerRejected, match=r"^under jit, branches\(x=1\.0\) raises"):
         assertions.count_traces(branches, calls)
+
+
+LABELS = np.array([True, False, True, True])
+
+
+@pytest.mark.parametrize(
+    "answer", [LABELS, jnp.asarray(LABELS), [True, True, True, True], [1, 0, 1, 1]]
+)
+def test_assert_accuracy_accepts_enough_right_entries(answer: Any) -> None:
+    testing.assert_accuracy(answer, LABELS, "the labels", at_least=0.75)
+
+
+@pytest.mark.parametrize("answer", [~LABELS, LABELS[:3], True, None, [False, True, True, True]])
+def test_assert_accuracy_rejects_too_few_right_entries(answer: Any) -> None:
+    with pytest.raises(testing.WrongAnswer, match="the labels"):
+        testing.assert_accuracy(answer, LABELS, "the labels", at_least=0.75)
+
+
+def test_assert_accuracy_rejects_class_that_equals_everything() -> None:
+    class Right:
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        __hash__ = None  # type: ignore[assignment]
+
+    with pytest.raises(testing.UntrustedType):
+        testing.assert_accuracy([Right()] * 4, LABELS, "the labels", at_least=0.75)
