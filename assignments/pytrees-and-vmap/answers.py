@@ -161,7 +161,7 @@ def unpack(vector, params, order):
     return jax.tree.unflatten(structure, shaped)
 
 
-# %% pack · wrong: cuts the keys out of the text of a path, which depends on their characters
+# %% pack · wrong: slices the keys out of a path's string, whose quotes depend on their characters
 def pack(params, order):
     leaves = {
         jax.tree_util.keystr(path)[2:-2].replace("']['", "/"): leaf

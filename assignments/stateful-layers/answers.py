@@ -196,7 +196,7 @@ def train(model, optimizer, xs, ys):
     return jnp.stack(losses)
 
 
-# %% train · wrong: changes the mode only of the layers at the top
+# %% train · wrong: changes the mode of only the top-level layers
 def train(model, optimizer, xs, ys):
     def set_mode(training):
         for layer in vars(model).values():
@@ -274,7 +274,7 @@ def predict(model, x):
             setattr(layer, name, mode)
 
 
-# %% predict · wrong: changes the mode only of the layers at the top
+# %% predict · wrong: changes the mode of only the top-level layers
 def predict(model, x):
     copy = nnx.clone(model)
     for layer in vars(copy).values():

@@ -731,7 +731,7 @@ def fit(data, seed):
     return lambda x: jax.nn.sigmoid(features(x, jnp) @ weights)
 
 
-# %% fit · wrong: loads the trays in their order
+# %% fit · wrong: loads the trays without shuffling them
 def fit(data, seed):
     net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])
     tx = optax.adam(0.05)

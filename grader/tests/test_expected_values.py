@@ -1,4 +1,4 @@
-"""Test that values of tests beside the answer are compared again outside the student's process."""
+"""Test that the grader compares values again outside the student's process."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ RIGHT = {
 }
 FULL = {"fire-values": 2, "fire-twice": 1, "guess-values": 2}
 ASSIGNMENT = parse_assignment(SOURCE, "kilns")
-# These submissions need what the scan would note: they change what a test computes while it runs.
+# The scan would note this code, which changes what a test computes while it runs.
 CHANGED = {
     "class of a test": """
 def fire(kiln, coal):
@@ -156,14 +156,14 @@ def test_changed_class_of_test_earns_no_points() -> None:
     assert found["fire-values"] == 0
     message = next(cell.message for cell in result.points if cell.id == "fire-values")
     assert message == "the heat of another kiln"
-    note = "fire-values passes next to the answer, but not with values from another process"
+    note = "fire-values passes in the student's process, but not with values from another"
     assert note in result.odd
 
 
 @harness.needs_sandbox
 def test_changed_record_is_noted() -> None:
     result = grade(fire=CHANGED["record"])
-    note = "fire-values does not compare the same values as with the solution"
+    note = "fire-values does not make the same comparisons as with the solution"
     assert note in result.odd
 
 

@@ -48,7 +48,7 @@ _HEAP_TYPE = 1 << 9
 
 
 def _ignore(answer: Any, expected: Any, message: str, **rules: float) -> None:
-    """Do nothing with a comparison."""
+    """Ignore a comparison."""
 
 
 # The grader replaces this function to collect the values that tests accept, because it compares

@@ -41,7 +41,7 @@ def cells_to_run(
     Args:
         assignment: The assignment.
         private: The private names that the tests use.
-        complete: The grade_ids of the tests whose hidden parts are included. By default, all are.
+        complete: The grade_ids of the tests to include with their hidden parts. By default, all.
 
     Returns:
         A dictionary for each cell, which `jaxbits_grader.authoring.answer_runner.run_answers`

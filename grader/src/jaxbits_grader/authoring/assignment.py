@@ -50,7 +50,7 @@ class Assignment:
     notebook: NotebookNode
     # Why a test has to run in the student's process, keyed by grade_id.
     together: dict[str, str] = field(default_factory=dict)
-    # Why right answers may give other values in a test than the solution, keyed by grade_id.
+    # Why a test's values may differ between right answers, keyed by grade_id.
     varies: dict[str, str] = field(default_factory=dict)
     # The source of each test that has `# variant:` comments, with them, keyed by grade_id.
     variable_tests: dict[str, str] = field(default_factory=dict)

@@ -106,8 +106,8 @@ def write_variants(assignments: Path, to: Path, seed: int | str, wheel: str = ""
             it is created, and only its owner can read it.
         seed: The seed for the random numbers, which must stay secret. The same seed always yields
             the same values.
-        wheel: The address of the wheel of jaxbits, which the first cell installs in Colab, or an
-            empty string.
+        wheel: The address of the jaxbits wheel, which the first cell installs in Colab, or an empty
+            string.
 
     Returns:
         The names of the assignments.

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 # A submission can replace functions of `hashlib` and the names in `types`, but not these.
 _FunctionType, _ModuleType = type(lambda: None), type(sys)
 _OWN = ("jaxbits", "jaxbits_grader")
-# NumPy imports these modules when they are used, which would look like a change.
+# NumPy imports these modules on first use, which would look like a change.
 _LAZY = ("char", "ctypeslib", "fft", "ma", "polynomial", "rec", "strings")
 # These packages contain the functions that tests call. Some are imported only when they are used.
 _IMPORTED = ("jaxbits.detect", "jaxbits._analysis", "jaxbits._jax_compat")

@@ -35,7 +35,7 @@ def run_hidden_tests(
         limits: The resources that the run may use.
         unsafe: Whether to run the notebook outside the sandbox.
         cache: A folder in which judges keep compiled programs and expected values, or None. The
-            kernel can read only the programs of JAX's own operations.
+            kernel can read only the programs for JAX's own operations.
 
     Raises:
         KernelNotStarted: If no kernel could be started, or if a given cell takes too long before

@@ -69,7 +69,7 @@ def watch_detectors(kernel: Kernel) -> Iterator[list[str]]:
 
 
 def start_comparisons(kernel: Kernel) -> None:
-    """Let the kernel forget which values earlier tests have compared."""
+    """Make the kernel forget the values that earlier tests compared."""
     kernel.evaluate(f"{_COMPARISONS}.start()")
 
 

@@ -127,19 +127,19 @@ class KernelTests:
                 record.tampering.append(f"the test {id} also passes without the answer")
 
     def _compare_with_solution(self, id: str) -> None:
-        """Take the points back if the test has compared other values than with the solution."""
+        """Take the points back if the values of the test differ from those with the solution."""
         seen = take_comparisons(self._kernel)
         try:
             expected = read_expected_values(self._assignment, self._cache)[id]
             message = find_difference(seen, expected)
         except NotComparable:
-            self._record.odd.append(f"{id} does not compare the same values as with the solution")
+            self._record.odd.append(f"{id} does not make the same comparisons as with the solution")
         except ValuesUnavailable as reason:
             self._record.odd.append(f"the values of {id} could not be compared: {reason}")
         else:
             if message is not None:
                 self._record.give(id, passed=False, message=message)
-                note = f"{id} passes next to the answer, but not with values from another process"
+                note = f"{id} passes in the student's process, but not with values from another"
                 self._record.odd.append(note)
 
     def _check_changes(self, id: str, source: str) -> None:

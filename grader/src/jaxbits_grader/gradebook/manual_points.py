@@ -46,7 +46,7 @@ def apply_manual_points(
     """Return a record in which points entered by hand replace the grader's points.
 
     A submission without a score gets one only when points have been entered for all its tests. If
-    the grader would give more, as after a better version was handed in, the note says so.
+    the grader would give more, for example for a better version, the note says so.
 
     Args:
         record: The record that the grader wrote.

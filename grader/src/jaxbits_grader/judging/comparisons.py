@@ -1,4 +1,4 @@
-"""Record the values that a test compares, so that the grader can compare them again elsewhere.
+"""Record the values that a test compares, so that the grader can compare them again.
 
 The grader calls `start` before a test and `take` after it, in the student's kernel and in a process
 that runs the solution. The tests' copies of `jaxbits.testing` pass each comparison to `observe`.

@@ -32,8 +32,8 @@ from jaxbits_grader.running import sandbox
 _PROGRAM = "jaxbits_grader.judging.solution_values"
 _FOLDER = "expected-values"  # Within the folder of compiled programs.
 _SECONDS = 900.0
-# The two processes may add numbers in a different order, because they may use other numbers of
-# threads.
+# The two processes may add numbers in different orders, because their numbers of threads may
+# differ.
 _SLACK = 2.0
 _COMPARES = re.compile(r"\btesting\.assert_(close|accuracy)\(")
 _PACKAGES = ("jax", "jaxlib", "numpy", "flax", "optax", "torch", "jaxbits", "jaxbits-grader")

@@ -1,8 +1,8 @@
 """Run an assignment with its solution, and record the values that its tests expect.
 
 ``python -m jaxbits_grader.judging.solution_values VALUES.json`` reads a list of cells from standard
-input as JSON. Each is a dictionary with the keys `id`, `source`, and `test` (the grade_id of a test
-whose values to record, or None). No student's code enters this process.
+input as JSON. Each is a dictionary with the keys `id`, `source`, and `test` (the grade_id if
+the cell is a test to record, or None). No student's code runs in this process.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def _read_image(image: Any, max_bytes: int) -> Any:
 
 
 def _read_tensor(tensor: Any, max_bytes: int) -> dict[str, Any] | None:
-    """Return a tensor's memory, whether it records gradients, and the same about its gradient."""
+    """Return a tensor's memory, whether it records gradients, and the same for its gradient."""
     is_dense = tensor.layout == sys.modules["torch"].strided
     if not is_dense or tensor.numel() * tensor.element_size() > max_bytes:
         return None

@@ -94,7 +94,7 @@ def has_readable_position(iterator: Any) -> bool:
     >>> has_readable_position(iter([1])), has_readable_position(re.finditer("a", "aa"))
     (True, False)
     """
-    if type(iterator) is type(iter(int, 1)):  # It returns what a function returns.
+    if type(iterator) is type(iter(int, 1)):  # A function computes its items.
         return False
     known = (types.GeneratorType, np.flatiter, np.broadcast, np.nditer)
     if isinstance(iterator, known) or object_fields.fields(iterator) is not None:

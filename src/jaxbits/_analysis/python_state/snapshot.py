@@ -37,7 +37,7 @@ from jaxbits._analysis.python_state.state_values import (
     restore_contents,
 )
 
-# Objects of these modules have no state, or the detectors read it in other ways.
+# Objects from these modules have no state, or the detectors read it in other ways.
 _READABLE = {"builtins", "datetime", "decimal", "jax", "jaxlib"}
 _READABLE |= {"ml_dtypes", "numpy", "re", "torch"}
 
@@ -70,7 +70,7 @@ def _is_flat(value: Any) -> bool:
 
 
 def _is_unreadable(value: Any) -> bool:
-    """Return whether an object may have state that only its methods, written in C, can change."""
+    """Return whether an object may have state that only its C methods can change."""
     root = type(value).__module__.partition(".")[0]
     return not callable(value) and root not in _READABLE and not is_user_object(value)
 
