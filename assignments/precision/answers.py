@@ -83,8 +83,8 @@ def standstill(dtype, amount):
 # %% standstill · right: rounds a logarithm up
 def standstill(dtype, amount):
     info = jnp.finfo(dtype)
-    total = 2.0 ** (math.ceil(math.log2(amount)) + info.nmant + 1)
-    return total if total <= float(info.max) else math.inf
+    k = math.ceil(math.log2(amount)) + info.nmant + 1
+    return 2.0**k if k < info.maxexp else math.inf
 
 
 # %% standstill · wrong: assumes that the amount is a power of two

@@ -76,7 +76,7 @@ def grade(
 def parse_results(text: str) -> dict[str, Row]:
     """Parse a results table, and return its rows keyed by student."""
     reader = csv.DictReader(io.StringIO(text))
-    fixed_columns = ("student", "status", "score", "max_score", "notes")
+    fixed_columns = ("student", "status", "score", "max_score", "notes", "feedback")
     assert tuple(reader.fieldnames or ())[:5] == fixed_columns
     return {
         row["student"]: Row(
