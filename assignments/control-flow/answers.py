@@ -165,6 +165,21 @@ def day(level, rises):
     return {"level": level, "highest": highest, "hours": hours}
 
 
+# %% day · wrong: decides before the weir whether the turbine runs
+def day(level, rises):
+    def hour(state, rise):
+        level, highest, hours = state
+        level = level + rise
+        runs = level > INTAKE
+        level = level - 0.2 * jnp.maximum(level - CREST, 0.0) ** 1.5
+        level = jnp.where(runs, level - 0.05, level)
+        return (level, jnp.maximum(highest, level), hours + runs), None
+
+    start = jnp.asarray(level, jnp.float32)
+    (level, highest, hours), _ = lax.scan(hour, (start, start, jnp.int32(0)), rises)
+    return {"level": level, "highest": highest, "hours": hours}
+
+
 # %% drain · right: uses fori_loop, and keeps the number below the root above 0
 def drain(level, target, most):
     def hour(i, state):
@@ -343,6 +358,49 @@ def drain(level, target, most):
 
     start = jnp.asarray(level, jnp.float32), jnp.int32(0)
     return lax.scan(hour, start, length=LONGEST)[0]
+
+
+# %% drain · wrong: guards only below the pipe, not at it
+def drain(level, target, most):
+    def hour(state, _):
+        level, hours = state
+        is_open = (level > target) & (hours < most)
+        root = jnp.sqrt(jnp.where(level < PIPE, 1.0, level - PIPE))
+        return (jnp.where(is_open, level - 0.1 * root, level), hours + is_open), None
+
+    start = jnp.asarray(level, jnp.float32), jnp.int32(0)
+    return lax.scan(hour, start, length=LONGEST)[0]
+
+
+# %% drain · wrong: the gradient is that of `most` hours, even if the pipe closes earlier
+@jax.custom_jvp
+def drain_f(level, target, most):
+    def is_open(state):
+        return (state[0] > target) & (state[1] < most)
+
+    def hour(state):
+        return state[0] - 0.1 * jnp.sqrt(state[0] - PIPE), state[1] + 1
+
+    return lax.while_loop(is_open, hour, (level, jnp.int32(0)))
+
+
+@drain_f.defjvp
+def drain_jvp(primals, tangents):
+    level, target, most = primals
+    out = drain_f(level, target, most)
+
+    def hour(i, state):
+        level, slope = state
+        root = jnp.sqrt(jnp.maximum(level - PIPE, 0.01))
+        return level - 0.1 * root, slope * (1 - 0.05 / root)
+
+    slope = lax.fori_loop(0, most, hour, (level, jnp.float32(1)))[1]
+    slope = jnp.where(level > target, slope, 1.0)
+    return out, (slope * tangents[0], np.zeros((), jax.dtypes.float0))
+
+
+def drain(level, target, most):
+    return drain_f(jnp.asarray(level, jnp.float32), target, most)
 
 
 # %% model-runs · right: goes through the lakes in plain Python
@@ -733,3 +791,38 @@ def longest(padded, count, alarm):
         return run, run
 
     return lax.scan(minute, jnp.int32(0), padded[: len(count)])[1].max()
+
+
+# %% siren · wrong: rounds the alarm level to an integer
+def prepare(levels, alarm):
+    size = min(size for size in SIZES if size >= len(levels))
+    padded = np.zeros(size, np.float32)
+    padded[: len(levels)] = levels
+    return padded, np.int32(len(levels)), np.int32(alarm)
+
+
+def longest(padded, count, alarm):
+    above = (padded > alarm) & (jnp.arange(len(padded)) < count)
+
+    def minute(state, is_above):
+        run, longest = state
+        run = jnp.where(is_above, run + 1, 0)
+        return (run, jnp.maximum(longest, run)), None
+
+    return lax.scan(minute, (jnp.int32(0), jnp.int32(0)), above)[0][1]
+
+
+# %% siren · wrong: pads with -50, and ignores the count
+def prepare(levels, alarm):
+    size = min(size for size in SIZES if size >= len(levels))
+    padded = np.full(size, -50, np.float32)
+    padded[: len(levels)] = levels
+    return padded, np.int32(len(levels)), np.float32(alarm)
+
+
+def longest(padded, count, alarm):
+    def minute(run, level):
+        run = jnp.where(level > alarm, run + 1, jnp.int32(0))
+        return run, run
+
+    return lax.scan(minute, jnp.int32(0), padded)[1].max()

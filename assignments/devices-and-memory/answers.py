@@ -129,6 +129,25 @@ def listen(hear, params, start, sound):
     return lax.scan(step, lax.scan(segment, start, parts)[0], sound[whole:])[0]
 
 
+# %% listen · wrong: splits off one frame only if the number of frames is prime
+def listen(hear, params, start, sound):
+    def step(state, frame):
+        return hear(params, state, frame), None
+
+    @jax.checkpoint
+    def segment(state, frames):
+        return lax.scan(jax.checkpoint(step), state, frames)[0], None
+
+    n = len(jax.tree.leaves(sound)[0])
+    root = int(np.sqrt(n))
+    first = 1 if n > 3 and all(n % d for d in range(2, root + 1)) else 0
+    m = n - first
+    length = max(d for d in range(1, int(np.sqrt(m)) + 1) if m % d == 0)
+    state, _ = segment(start, jax.tree.map(lambda x: x[:first], sound))
+    parts = jax.tree.map(lambda x: x[first:].reshape(-1, length, *x.shape[1:]), sound)
+    return lax.scan(segment, state, parts)[0]
+
+
 # %% mean-gradient · right: repeats the last row, and gives the copies a weight of zero
 def mean_gradient(loss, params, rows, size):
     n = len(jax.tree.leaves(rows)[0])
@@ -305,6 +324,27 @@ def mean_gradient(loss, params, rows, size):
 
     zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
     return lax.scan(add, (jnp.float32(0), zeros), rows)[0]
+
+
+# %% mean-gradient · wrong: uses four parts, whatever the size is
+def mean_gradient(loss, params, rows, size):
+    n = len(jax.tree.leaves(rows)[0])
+    size = min(4, n)
+    whole = n - n % size
+    params = jax.tree.map(lambda p: jnp.asarray(p, jnp.float32), params)
+
+    def add(total, part):
+        def sum_of(params):
+            return jax.vmap(loss, in_axes=(None, 0))(params, part).sum()
+
+        return jax.tree.map(jnp.add, total, jax.value_and_grad(sum_of)(params)), None
+
+    total = jnp.float32(0), jax.tree.map(jnp.zeros_like, params)
+    parts = jax.tree.map(lambda x: x[:whole].reshape(size, -1, *x.shape[1:]), rows)
+    total, _ = lax.scan(add, total, parts)
+    if whole < n:
+        total, _ = add(total, jax.tree.map(lambda x: x[whole:], rows))
+    return jax.tree.map(lambda t: t / n, total)
 
 
 # %% bucketed · right: keeps one compiled program per length in a dictionary
@@ -510,6 +550,34 @@ def bucketed(score):
     return run
 
 
+# %% bucketed · wrong: hard-codes the padded lengths up to 1024
+def bucketed(score):
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            bucket = next(b for b in (16, 32, 64, 128, 256, 512, 1024) if b >= len(sound))
+            scores.append(jitted(np.pad(sound, (0, bucket - len(sound))), np.int32(len(sound))))
+        return scores
+
+    return run
+
+
+# %% bucketed · wrong: passes the length as a float
+def bucketed(score):
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            bucket = max(16, 1 << (len(sound) - 1).bit_length())
+            scores.append(jitted(np.pad(sound, (0, bucket - len(sound))), np.float32(len(sound))))
+        return scores
+
+    return run
+
+
 # %% training · right: donates by name, and copies only before the first step
 def compiled(step):
     def donated(params, batch):
@@ -695,6 +763,33 @@ def run(update, params, batches):
     return params, losses
 
 
+# %% training · wrong: copies the parameters before every step
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    losses = []
+    for batch in batches:
+        params, loss = update(jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params), batch)
+        losses.append(loss)
+    return params, jnp.stack(losses)
+
+
+# %% training · wrong: stacks the batches, which must have equal shapes
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+    losses = []
+    for batch in jnp.stack(list(batches)):
+        params, loss = update(params, batch)
+        losses.append(loss)
+    return params, jnp.stack(losses)
+
+
 # %% warm-start · right: restores one entry at a time
 def warm_start(path, fresh, names):
     started = dict(fresh)
@@ -795,3 +890,27 @@ def warm_start(path, fresh, names):
     )
     how = ocp.args.PyTreeRestore(wanted, restore_args=args, partial_restore=True)
     return fresh | ocp.PyTreeCheckpointer().restore(path, args=how)
+
+
+# %% warm-start · wrong: reshapes arrays of another shape
+def warm_start(path, fresh, names):
+    wanted = {name: fresh[name] for name in names}
+    args = jax.tree.map(lambda _: ocp.RestoreArgs(restore_type=np.ndarray), wanted)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        how = ocp.args.PyTreeRestore(wanted, restore_args=args, partial_restore=True)
+        found = ocp.PyTreeCheckpointer().restore(path, args=how)
+    place = lambda old, new: jax.device_put(np.asarray(old).reshape(new.shape), new.sharding)
+    return fresh | jax.tree.map(place, found, wanted)
+
+
+# %% warm-start · wrong: copies the other entries to the first device
+def warm_start(path, fresh, names):
+    wanted = {name: fresh[name] for name in names}
+    how = ocp.args.PyTreeRestore(
+        wanted,
+        restore_args=ocp.checkpoint_utils.construct_restore_args(wanted),
+        partial_restore=True,
+    )
+    copied = jax.tree.map(lambda x: jnp.array(np.array(x)), fresh)
+    return copied | ocp.PyTreeCheckpointer().restore(path, args=how)

@@ -125,6 +125,24 @@ def close_up(weights, keep):
     return jnp.roll(jnp.where(keep, weights, 0), -1), keep.sum()
 
 
+# %% close-up · wrong: marks dropped weights with infinity, so a kept infinity becomes 0
+def close_up(weights, keep):
+    n = len(weights)
+    ids = jnp.nonzero(keep, size=n, fill_value=n)[0]
+    marker = jnp.inf if jnp.issubdtype(weights.dtype, jnp.floating) else jnp.iinfo(jnp.int32).min
+    moved = weights.at[ids].get(mode="fill", fill_value=marker)
+    return jnp.where(moved == marker, 0, moved).astype(weights.dtype), keep.sum(dtype=jnp.int32)
+
+
+# %% close-up · wrong: sorts positions with a fixed offset of 100
+def close_up(weights, keep):
+    n = len(weights)
+    order = jnp.argsort(jnp.where(keep, jnp.arange(n), 100))
+    count = keep.sum(dtype=jnp.int32)
+    moved = jnp.where(jnp.arange(n) < count, weights[order], 0)
+    return moved.astype(weights.dtype), count
+
+
 # %% middle-weight · right: computes the rank of each weight
 def middle(weights, count):
     aboard = jnp.arange(len(weights)) < count
@@ -578,3 +596,9 @@ def busiest_with_room(zones, room):
 def where_it_fails(room):
     zones = np.append(np.arange(room + 1), 0).astype(np.int32)
     return zones, zones
+
+
+# %% where-room-ends · wrong: uses even zones, which exceed 99 if room is above 49
+def where_it_fails(room):
+    each_once = 2 * np.arange(room + 1, dtype=np.int32)
+    return np.append(each_once, each_once[-1]), np.append(each_once, each_once[0])

@@ -145,6 +145,27 @@ def sell(plan, requests, first):
     return jnp.where((plan == -1) & (earliest < n), first + earliest, plan), got
 
 
+# %% sell · wrong: marks seats without a request with the number 1000
+def sell(plan, requests, first):
+    plan = jnp.asarray(plan)
+    rows, seats = requests[:, 0], requests[:, 1]
+    numbers = (first + jnp.arange(len(requests))).astype(jnp.int32)
+    earliest = jnp.full(plan.shape, 1000, jnp.int32).at[rows, seats].min(numbers)
+    got = (plan[rows, seats] == -1) & (earliest[rows, seats] == numbers)
+    return jnp.where((plan == -1) & (earliest < 1000), earliest, plan), got
+
+
+# %% sell · wrong: numbers the seats as 10 * row + seat
+def sell(plan, requests, first):
+    plan = jnp.asarray(plan)
+    rows, seats = requests[:, 0], requests[:, 1]
+    place = 10 * rows + seats
+    beaten = jnp.tril(place[:, None] == place[None], -1).any(1)
+    got = (plan[rows, seats] == -1) & ~beaten
+    numbers = jnp.where(got, first + jnp.arange(len(requests)), -1)
+    return plan.at[rows, seats].max(numbers.astype(jnp.int32)), got
+
+
 # %% new-bytes · right: lists the arrays by name
 import math
 
@@ -275,6 +296,18 @@ def new_bytes(shape, dtype, updates, result, history, how):
         row = {"eager": 7200, "jit": 7200 if history else 2400, "donated": 4800 * history}
         return row[how]
     return 40 + 50 * (how == "eager")
+
+
+# %% new-bytes · wrong: creates an array of ones to learn its size
+def new_bytes(shape, dtype, updates, result, history, how):
+    size = 1
+    for length in shape:
+        size *= length
+    before, after = (size * jnp.ones((), name).itemsize for name in (dtype, result))
+    kept, same = updates if history else 1, dtype == result
+    if how == "eager":
+        return updates * before + (0 if same else kept * after)
+    return kept * after - (after if how == "donated" and same else 0)
 
 
 # %% moves · right: starts at the far end and moves guests in the other direction
@@ -481,6 +514,26 @@ def soften(levels, step):
     return levels
 
 
+# %% soften · wrong: starts at -1000
+def soften(levels, step):
+    def pass_on(before, level):
+        level = jnp.maximum(level, before - step)
+        return level, level
+
+    levels = jnp.asarray(levels)
+    _, levels = lax.scan(pass_on, jnp.float32(-1000.0), levels)
+    _, levels = lax.scan(pass_on, jnp.float32(-1000.0), levels, reverse=True)
+    return levels
+
+
+# %% soften · wrong: considers only the 40 lamps on each side
+def soften(levels, step):
+    levels = jnp.asarray(levels)
+    place = jnp.arange(len(levels), dtype=jnp.float32)
+    far = jnp.abs(place[:, None] - place)
+    return jnp.where(far <= 40, levels - step * far, -jnp.inf).max(1)
+
+
 # %% rehearse · right: puts copies into the list
 def rehearse(step, plan, orders):
     plan = jax.tree.map(lambda a: jnp.array(a, copy=True), plan)
@@ -592,4 +645,18 @@ def rehearse(step, plan, orders):
     plans = [plan]
     for order in orders:
         plans.append(step(jax.tree.map(lambda a: a + 0.0, plans[-1]), order))
+    return plans
+
+
+# %% rehearse · wrong: copies only arrays and dictionaries
+def copied(plan):
+    if isinstance(plan, dict):
+        return {name: copied(part) for name, part in plan.items()}
+    return jnp.copy(plan)
+
+
+def rehearse(step, plan, orders):
+    plans = [plan]
+    for order in orders:
+        plans.append(step(copied(plans[-1]), order))
     return plans

@@ -377,6 +377,29 @@ def poisoned(params, frames, by_table):
     return {"star": star, "gain": gain, "dark": bad.all()}
 
 
+# %% poisoned · wrong: divides by the gain, which is wrong if the gain is negative
+def poisoned(params, frames, by_table):
+    stars, filters = frames["star"], frames["filter"]
+    faint = params["star"][stars] <= params["dark"] / params["gain"][filters]
+    bad = ~frames["good"] & (faint | ~np.isfinite(frames["seen"]))
+    star = np.isin(np.arange(len(params["star"])), stars[bad])
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    if by_table:
+        star = np.full(len(star), bad.any())
+    return {"star": star, "gain": gain, "dark": bad.any()}
+
+
+# %% poisoned · wrong: by table, looks only for light below or at 0 and infinity, not for NaN
+def poisoned(params, frames, by_table):
+    stars, filters = frames["star"], frames["filter"]
+    light = params["star"][stars] * params["gain"][filters] - params["dark"]
+    seen = frames["seen"]
+    bad = ~frames["good"] & ((light <= 0) | (np.isinf(seen) if by_table else ~np.isfinite(seen)))
+    star = np.isin(np.arange(len(params["star"])), stars[bad]) | (by_table & bad.any())
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    return {"star": star, "gain": gain, "dark": bad.any()}
+
+
 # %% together · right: uses logsumexp with a mask
 def together(magnitudes, good):
     decay = -0.4 * np.log(10.0)

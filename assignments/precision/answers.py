@@ -69,6 +69,18 @@ def energy(before, after, per_kwh):
     return pulses.astype(jnp.float32) / jnp.float32(per_kwh)
 
 
+# %% energy · wrong: converts per_kwh to float32 only if it is not a JAX array
+def energy(before, after, per_kwh):
+    rate = per_kwh if isinstance(per_kwh, jax.Array) else jnp.float32(per_kwh)
+    return (after - before).astype(jnp.float32) / rate
+
+
+# %% energy · wrong: rounds per_kwh to half a pulse
+def energy(before, after, per_kwh):
+    rate = jnp.round(2 * jnp.asarray(per_kwh, jnp.float32)) / 2
+    return (after - before).astype(jnp.float32) / rate
+
+
 # %% standstill · right: searches for the first power of two at which the sum stops
 def standstill(dtype, amount):
     info = jnp.finfo(dtype)
@@ -141,6 +153,24 @@ def standstill(dtype, amount):
     if dtype == "float64":
         return amount * 2.0**53
     return float(add_until_still(jnp.array(amount, dtype)))
+
+
+# %% standstill · wrong: starts the search at 1
+def standstill(dtype, amount):
+    info = jnp.finfo(dtype)
+    total = 1.0
+    while total * float(info.eps) / 2 < amount:
+        total *= 2
+        if total > float(info.max):
+            return math.inf
+    return total
+
+
+# %% standstill · wrong: computes the logarithm in float32
+def standstill(dtype, amount):
+    info = jnp.finfo(dtype)
+    total = 2.0 ** (int(jnp.ceil(jnp.log2(amount))) + info.nmant + 1)
+    return total if total <= float(info.max) else math.inf
 
 
 # %% gauge · right: sums with an explicit dtype, and computes a weighted mean
@@ -277,6 +307,18 @@ def update_gauge(gauge, volts):
     return {"mean": gauge["mean"] + share * (latest - gauge["mean"]), "seen": seen}
 
 
+# %% gauge · wrong: stops the gradient at the mean so far
+def new_gauge():
+    return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
+
+
+def update_gauge(gauge, volts):
+    seen = gauge["seen"] + 1
+    mean = jax.lax.stop_gradient(gauge["mean"])
+    change = (volts.astype(jnp.float32).mean() - mean) / seen.astype(jnp.float32)
+    return {"mean": mean + change, "seen": seen}
+
+
 # %% counter-examples · right: uses small numbers of at most half a step, not powers of two
 def order_matters(limit):
     step = float(np.spacing(np.float32(2.0 ** math.floor(math.log2(limit)))))
@@ -390,3 +432,18 @@ def lost_cent(least):
 
 def alike(value):
     return jnp.float32(value), value
+
+
+# %% counter-examples · wrong: uses the limit and half a step, which is a tie
+def order_matters(limit):
+    half = float(np.spacing(np.float32(limit))) / 2
+    return limit, half, half
+
+
+def lost_cent(least):
+    cents = np.arange(least, 100_001)
+    return int(cents[np.asarray(charged(cents)) != cents][0])
+
+
+def alike(value):
+    return jnp.array(value, jnp.float32), jnp.array(value)

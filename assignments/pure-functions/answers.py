@@ -411,6 +411,56 @@ def recalibrate(state, factor):
     return (jnp.asarray(factor, jnp.float32), *state[1:])
 
 
+# %% scale · wrong: uses a weight of exactly minus one to mean no weight so far
+def install(factor):
+    return {
+        "factor": jnp.asarray(factor, jnp.float32),
+        "last": jnp.float32(-1.0),
+        "loss": jnp.float32(0.0),
+        "count": jnp.int32(0),
+    }
+
+
+def weigh(state, units):
+    kilos = state["factor"] * units
+    drop = jnp.where(state["last"] == -1.0, 0.0, state["last"] - kilos)
+    loss = jnp.maximum(state["loss"], drop)
+    count = state["count"] + 1
+    new = {"factor": state["factor"], "last": kilos, "loss": loss, "count": count}
+    return new, {"kilos": kilos, "loss": loss, "count": count}
+
+
+def recalibrate(state, factor):
+    return {**state, "factor": jnp.asarray(factor, jnp.float32)}
+
+
+# %% scale · wrong: keeps a history of factors with a callback in recalibrate
+history = []
+
+
+def install(factor):
+    return {
+        "factor": jnp.asarray(factor, jnp.float32),
+        "last": jnp.float32(0.0),
+        "loss": jnp.float32(0.0),
+        "count": jnp.int32(0),
+    }
+
+
+def weigh(state, units):
+    kilos = state["factor"] * units
+    drop = jnp.where(state["count"] > 0, state["last"] - kilos, 0.0)
+    loss = jnp.maximum(state["loss"], drop)
+    count = state["count"] + 1
+    new = {"factor": state["factor"], "last": kilos, "loss": loss, "count": count}
+    return new, {"kilos": kilos, "loss": loss, "count": count}
+
+
+def recalibrate(state, factor):
+    jax.debug.callback(history.append, factor)
+    return {**state, "factor": jnp.asarray(factor, jnp.float32)}
+
+
 # %% account · right: searches a list of programs for the argument's aval
 def account(factor, events):
     programs, used = [], []
@@ -765,6 +815,38 @@ def account(factor, events):
     return used
 
 
+# %% account · wrong: turns only float64 and int64 into 32 bits
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            weak = type(value) in (int, float) or getattr(value, "weak_type", False)
+            dtype = str(np.asarray(value).dtype)
+            dtype = {"float64": "float32", "int64": "int32"}.get(dtype, dtype)
+            used.append(programs.setdefault((np.shape(value), dtype, weak), factor))
+    return used
+
+
+# %% account · wrong: forgets a factor of zero
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            array = jnp.asarray(value)
+            kind = (array.shape, array.dtype, array.weak_type)
+            programs[kind] = programs.get(kind) or factor
+            used.append(programs[kind])
+    return used
+
+
 # %% day-book · right: solves for one reading after another, in steps that may be negative
 def alike(first, n):
     step = -0.5 if first > 50 else 2.0
@@ -862,6 +944,15 @@ def alike(first, n):
 
 def apart(first, n):
     return [first + 1.0 * k for k in range(1, n)] + [first]
+
+
+# %% day-book · wrong: counts from the whole part of the first reading, and returns integers
+def alike(first, n):
+    return list(range(int(first) + 1, int(first) + n + 1))
+
+
+def apart(first, n):
+    return alike(first, n - 1) + [180]
 
 
 # %% misfit · right: updates the tally for one error at a time in a loop

@@ -232,6 +232,31 @@ def unpack(vector, params, order):
     return jax.tree.unflatten(structure, [found[path] for path in leaves])
 
 
+# %% pack · wrong: reads the shapes with NumPy, so params cannot be traced
+def named(params, order):
+    flat, structure = jax.tree_util.tree_flatten_with_path(params)
+    leaves = {"/".join(p.key for p in path): leaf for path, leaf in flat}
+    if sorted(order) != sorted(leaves):
+        raise ValueError("order")
+    return leaves, structure
+
+
+def pack(params, order):
+    leaves, _ = named(params, order)
+    return jnp.concatenate([jnp.ravel(jnp.asarray(leaves[path], jnp.float32)) for path in order])
+
+
+def unpack(vector, params, order):
+    leaves, structure = named(params, order)
+    shapes = {path: np.array(leaf).shape for path, leaf in leaves.items()}
+    found, start = {}, 0
+    for path in order:
+        size = int(np.prod(shapes[path]))
+        found[path] = vector[start : start + size].reshape(shapes[path])
+        start += size
+    return jax.tree.unflatten(structure, [found[path] for path in leaves])
+
+
 # %% update · right: recurses by hand
 def update(params, slopes, rates):
     if rates is None:
@@ -335,6 +360,24 @@ def update(params, slopes, rates):
         )
 
     return jax.tree.map(move, rates, params, slopes, is_leaf=lambda r: r is None)
+
+
+# %% update · wrong: accepts shorter lists of rates
+def update(params, slopes, rates):
+    if rates is None:
+        return params
+    if isinstance(rates, dict):
+        if not isinstance(params, dict) or set(rates) != set(params):
+            raise ValueError("the keys do not match")
+        return {key: update(params[key], slopes[key], rates[key]) for key in params}
+    if isinstance(rates, (list, tuple)):
+        if type(rates) is not type(params):
+            raise ValueError("the containers do not match")
+        try:
+            return type(params)(update(params[k], slopes[k], r) for k, r in enumerate(rates))
+        except IndexError:
+            raise ValueError("too many")
+    return jax.tree.map(lambda p, s: p - rates * s, params, slopes)
 
 
 # %% gauge · right: registers a dataclass with a static field
@@ -551,6 +594,56 @@ class Gauge:
 def tide(gauge, hour):
     speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
     return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+# %% gauge · wrong: converts the arrays if it can
+def as_array(x):
+    try:
+        return jnp.asarray(x, jnp.float32)
+    except (TypeError, ValueError):
+        return x
+
+
+class Gauge:
+    def __init__(self, mean, sizes, phases, kinds):
+        self.mean, self.sizes, self.phases = [
+            x if x is None else as_array(x) for x in (mean, sizes, phases)
+        ]
+        self.kinds = tuple(str(kind) for kind in kinds)
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+jax.tree_util.register_pytree_node(
+    Gauge,
+    lambda gauge: ((gauge.mean, gauge.sizes, gauge.phases), gauge.kinds),
+    lambda kinds, arrays: Gauge(*arrays, kinds),
+)
+
+
+# %% gauge · wrong: checks the last axis of whatever has a shape
+class Gauge:
+    def __init__(self, mean, sizes, phases, kinds):
+        self.mean, self.sizes, self.phases = mean, sizes, phases
+        self.kinds = tuple(str(kind) for kind in kinds)
+        for array in (sizes, phases):
+            if hasattr(array, "shape") and array.shape[-1:] != (len(self.kinds),):
+                raise ValueError("sizes and phases must have one element for each kind")
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+jax.tree_util.register_pytree_node(
+    Gauge,
+    lambda gauge: ((gauge.mean, gauge.sizes, gauge.phases), gauge.kinds),
+    lambda kinds, arrays: Gauge(*arrays, kinds),
+)
 
 
 # %% coast · right: maps over a flat list of leaves
@@ -770,3 +863,16 @@ def fair_gradient(loss, params, readings, limit):
         factor = jnp.where(norm > limit, limit / norm, 1.0)
         total = jax.tree.map(lambda t, leaf: t + factor * leaf / n, total, slopes)
     return total
+
+
+# %% fair-gradient · wrong: converts the readings to float32
+def fair_gradient(loss, params, readings, limit):
+    readings = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), readings)
+
+    def clipped(reading):
+        slopes = jax.grad(loss)(params, reading)
+        norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(slopes)))
+        factor = jnp.where(norm > limit, limit / norm, 1.0)
+        return jax.tree.map(lambda leaf: factor * leaf, slopes)
+
+    return jax.tree.map(lambda leaf: leaf.mean(0), jax.vmap(clipped)(readings))

@@ -274,6 +274,30 @@ def cards(key, count, chances):
     }
 
 
+# %% cards · wrong: draws the symbol from 100 numbers, so its probability is a whole percentage
+def cards(key, count, chances):
+    one, two, three, four = jax.random.split(key, 4)
+    edges = (100 * jnp.cumsum(chances))[:-1]
+    drawn = jax.random.randint(one, (count, 1), 0, 100)
+    return {
+        "symbol": (drawn >= jnp.round(edges)).sum(axis=1),
+        "star": jax.random.bernoulli(two, 0.25, (count,)),
+        "place": jax.random.uniform(three, (count, 2)),
+        "tint": jax.random.normal(four, (count, 3)),
+    }
+
+
+# %% cards · wrong: clips the tints to the range from -2 to 2
+def cards(key, count, chances):
+    one, two, three, four = jax.random.split(key, 4)
+    return {
+        "symbol": jax.random.categorical(one, jnp.log(chances), shape=(count,)),
+        "star": jax.random.bernoulli(two, 0.25, (count,)),
+        "place": jax.random.uniform(three, (count, 2)),
+        "tint": jnp.clip(jax.random.normal(four, (count, 3)), -2, 2),
+    }
+
+
 # %% free-numbers · right: draws in a while_loop with a new key for each attempt
 
 
@@ -517,6 +541,18 @@ def free_numbers(key, players, taken):
         return key, jax.random.categorical(jax.random.fold_in(one, player), logits)
 
     return jax.lax.scan(step, key, jnp.asarray(players))[1]
+
+
+# %% free-numbers · wrong: adds the player's number to the seed
+def free_numbers(key, players, taken):
+    logits = jnp.where(taken, -jnp.inf, 0.0)
+    seed = jax.random.key_data(key)[1]
+
+    def number_of(player):
+        own = jax.random.key(seed + player.astype(jnp.uint32))
+        return jax.random.categorical(own, logits)
+
+    return jax.vmap(number_of)(jnp.asarray(players))
 
 
 # %% how-many · right: computes the counts from separate parts

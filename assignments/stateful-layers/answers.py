@@ -239,6 +239,60 @@ def train(model, optimizer, xs, ys):
     return jnp.stack(losses)
 
 
+# %% train · wrong: compiles only the gradient, and updates the parameters outside
+def train(model, optimizer, xs, ys):
+    slope = nnx.jit(nnx.value_and_grad(error_of))
+    model.train()
+    losses = []
+    for x, y in zip(xs, ys, strict=True):
+        loss, grads = slope(model, x, y)
+        optimizer.update(model, grads)
+        losses.append(loss)
+    model.eval()
+    return jnp.stack(losses)
+
+
+# %% train · wrong: sets the mode of only BatchNorm and Dropout
+def train(model, optimizer, xs, ys):
+    def set_mode(training):
+        for _, layer in nnx.iter_graph(model):
+            if isinstance(layer, nnx.BatchNorm):
+                layer.use_running_average = not training
+            if isinstance(layer, nnx.Dropout):
+                layer.deterministic = not training
+
+    @nnx.jit
+    def step(model, optimizer, x, y):
+        loss, grads = nnx.value_and_grad(error_of)(model, x, y)
+        optimizer.update(model, grads)
+        return loss
+
+    set_mode(True)
+    losses = [step(model, optimizer, x, y) for x, y in zip(xs, ys, strict=True)]
+    set_mode(False)
+    return jnp.stack(losses)
+
+
+# %% train · wrong: writes back only parameters, statistics, and random counters
+def train(model, optimizer, xs, ys):
+    model.train()
+    graph, state = nnx.split((model, optimizer))
+
+    def step(state, batch):
+        inside, updater = nnx.merge(graph, state)
+        loss, grads = nnx.value_and_grad(error_of)(inside, *batch)
+        updater.update(inside, grads)
+        return nnx.split((inside, updater))[1], loss
+
+    state, losses = lax.scan(step, state, (xs, ys))
+    inside, updater = nnx.merge(graph, state)
+    for kind in (nnx.Param, nnx.BatchStat, nnx.RngCount):
+        nnx.update(model, nnx.state(inside, kind))
+    nnx.update(optimizer, nnx.state(updater))
+    model.eval()
+    return losses
+
+
 # %% predict · right: clones the model
 def predict(model, x):
     fixed = nnx.clone(model)
@@ -331,6 +385,22 @@ def predict(model, x):
         if isinstance(part, nnx.BatchNorm):
             part.use_running_average = True
     return fixed(x)
+
+
+# %% predict · wrong: misses layers in a list
+def predict(model, x):
+    def freeze(module):
+        for layer in vars(module).values():
+            if isinstance(layer, nnx.BatchNorm):
+                layer.use_running_average = True
+            if isinstance(layer, nnx.Dropout):
+                layer.deterministic = True
+            if isinstance(layer, nnx.Module):
+                freeze(layer)
+
+    copy = nnx.clone(model)
+    freeze(copy)
+    return copy(x)
 
 
 # %% memory · right: keeps the state in a dictionary, and counts in plain Python
@@ -837,5 +907,36 @@ def carried(net, tx):
     def guess(state, x):
         own = ("memory", "steps")
         return net.apply({n: state[n] for n in state if n not in own}, x, train=False)
+
+    return start, step, guess
+
+
+# %% carried · wrong: computes the statistics in a second call, with the new parameters
+def carried(net, tx):
+    def start(key, x):
+        variables = net.init(key, x, train=False)
+        return {**variables, "memory": tx.init(variables["params"])}
+
+    def step(state, key, x, y):
+        params, memory = state["params"], state["memory"]
+        rest = {name: state[name] for name in state if name not in ("params", "memory")}
+
+        def call(params):
+            return net.apply(
+                {"params": params, **rest},
+                x,
+                train=True,
+                mutable=["batch_stats"],
+                rngs={"dropout": key},
+            )
+
+        loss, grads = jax.value_and_grad(lambda p: ((call(p)[0] - y) ** 2).mean())(params)
+        updates, memory = tx.update(grads, memory, params)
+        params = optax.apply_updates(params, updates)
+        return {**rest, **call(params)[1], "params": params, "memory": memory}, loss
+
+    def guess(state, x):
+        variables = {name: state[name] for name in state if name != "memory"}
+        return net.apply(variables, x, train=False)
 
     return start, step, guess

@@ -130,6 +130,19 @@ def padded(size):
     return collate
 
 
+# %% padded · wrong: takes a row for a real one if it is not all zeros
+def padded(size):
+    def collate(samples):
+        inputs, labels = zip(*samples, strict=True)
+        x = np.zeros((size, *np.shape(inputs[0])), np.float32)
+        x[: len(samples)] = inputs
+        y = np.zeros(size, np.int32)
+        y[: len(samples)] = labels
+        return {"x": x, "y": y, "real": x.any(axis=1)}
+
+    return collate
+
+
 # %% tray-loss · right: multiplies by the mask after replacing the invalid logits
 def tray_loss(logits, y, real):
     logits = jnp.where(real, jnp.ravel(logits), 0).astype(jnp.float32)
@@ -238,6 +251,15 @@ def tray_loss(logits, y, real):
     logits = logits.reshape(real.shape).astype(jnp.float32)
     each = optax.sigmoid_binary_cross_entropy(logits, jnp.where(real, y, 0))
     return jnp.sum(each, where=real) / jnp.maximum(jnp.sum(real), 1)
+
+
+# %% tray-loss · wrong: masks overflow after it happened, so deep logits have NaN gradients
+def tray_loss(logits, y, real):
+    z = jnp.where(real, logits.reshape(real.shape).astype(jnp.float32), 0.0)
+    y = jnp.where(real, y, 0)
+    z = jnp.where(y == 1, z, -z)
+    losses = jnp.where(z < -30, -z, jnp.log1p(jnp.exp(-z)))
+    return jnp.sum(jnp.where(real, losses, 0.0)) / jnp.maximum(jnp.sum(real), 1)
 
 
 # %% training · right: stores Flax's train state in the dictionary
@@ -468,6 +490,22 @@ def training(loss_of, tx, jitter):
         loss, grads = jax.value_and_grad(loss_of)(params, noisy, y)
         updates, memory = tx.update(grads, state["memory"], params)
         return {"params": optax.apply_updates(params, updates), "memory": memory}, float(loss)
+
+    return start, step
+
+
+# %% training · wrong: updates a flat dictionary by hand
+def training(loss_of, tx, jitter):
+    def start(params):
+        return {"params": params, "memory": tx.init(params)}
+
+    def step(state, key, x, y):
+        params = state["params"]
+        noisy = x + jitter * jax.random.normal(key, x.shape)
+        loss, grads = jax.value_and_grad(loss_of)(params, noisy, y)
+        updates, memory = tx.update(grads, state["memory"], params)
+        params = {name: params[name] + updates[name] for name in params}
+        return {"params": params, "memory": memory}, loss
 
     return start, step
 
@@ -840,4 +878,50 @@ def fit(data, seed):
     for _ in range(12):
         for x, y in DataLoader(data, batch_size=50, shuffle=True, generator=order):
             params, memory = step(params, memory, x.numpy(), y.numpy())
+    return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
+
+
+# %% fit · wrong: starts from the same weights for each seed
+def fit(data, seed):
+    net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])
+    tx = optax.adam(0.05)
+    params = net.init(jax.random.key(0), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+
+    @jax.jit
+    def step(params, memory, x, y):
+        def loss_of(params):
+            return optax.sigmoid_binary_cross_entropy(net.apply(params, x)[..., 0], y).mean()
+
+        updates, memory = tx.update(jax.grad(loss_of)(params), memory)
+        return optax.apply_updates(params, updates), memory
+
+    order = torch.Generator().manual_seed(seed)
+    for _ in range(12):
+        for x, y in DataLoader(data, batch_size=50, shuffle=True, generator=order):
+            params, memory = step(params, memory, x.numpy(), y.numpy())
+    return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
+
+
+# %% fit · wrong: shuffles only to copy the trays, and then trains without a loader in a fixed order
+def fit(data, seed):
+    net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])
+    tx = optax.adam(0.05)
+    params = net.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+
+    @jax.jit
+    def step(params, memory, x, y):
+        def loss_of(params):
+            return optax.sigmoid_binary_cross_entropy(net.apply(params, x)[..., 0], y).mean()
+
+        updates, memory = tx.update(jax.grad(loss_of)(params), memory)
+        return optax.apply_updates(params, updates), memory
+
+    loader = DataLoader(
+        data, batch_size=len(data), shuffle=True, generator=torch.Generator().manual_seed(0)
+    )
+    ((x, y),) = loader
+    for _ in range(200):
+        params, memory = step(params, memory, x.numpy(), y.numpy())
     return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
