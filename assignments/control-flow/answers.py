@@ -564,7 +564,8 @@ def prepare(levels, alarm):
         if size >= len(levels):
             best = size
     padding = np.full(best - len(levels), np.nan, np.float32)
-    return np.concatenate([levels, padding]), 0, jnp.asarray(np.asarray(alarm), jnp.float32)
+    alarm = jnp.asarray(np.asarray(alarm), jnp.float32)
+    return np.concatenate([levels, padding]), len(levels), alarm
 
 
 def longest(padded, count, alarm):

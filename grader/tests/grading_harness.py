@@ -11,10 +11,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from jaxbits_grader.authoring.assignment import Assignment
+from jaxbits_grader.authoring.notebook_versions import student_notebook
+from jaxbits_grader.intake.notebook_repair import repair_notebook
+from jaxbits_grader.notebook import ParsedNotebook
 
 ROOT = Path(__file__).resolve().parents[2]
 ASSIGNMENTS = ROOT / "assignments"
@@ -71,6 +75,15 @@ def grade(
     """Grade a folder of submissions, and return the grader's output."""
     folders = ("--submissions", submissions, "--course", course)
     return run_grader("grade", name, *folders, "--quiet", *LIMITS, *options, env=env)
+
+
+def fill_in(
+    assignment: Assignment, answers: Mapping[str, str]
+) -> tuple[ParsedNotebook, ParsedNotebook]:
+    """Return a released notebook with answers, keyed by grade_id, and the one without them."""
+    released = ParsedNotebook.from_nbformat(student_notebook(assignment))
+    cells = (replace(c, source=answers.get(str(c.grade_id), c.source)) for c in released.cells)
+    return repair_notebook(ParsedNotebook(tuple(cells)), released), released
 
 
 def parse_results(text: str) -> dict[str, Row]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import grading_harness as harness
 import pytest
 from jaxbits_grader.authoring.assignment_source import parse_assignment
-from jaxbits_grader.authoring.notebook_versions import student_notebook
 from jaxbits_grader.checking.hidden_test_run import run_hidden_tests
 from jaxbits_grader.checking.run_record import RunResult
 from jaxbits_grader.checking.scan import scan_notebook
-from jaxbits_grader.intake.notebook_repair import repair_notebook
-from jaxbits_grader.notebook import ParsedNotebook
 from jaxbits_grader.running.limits import Limits
 
 SOURCE = """---
@@ -122,12 +118,7 @@ FULL = {"fill-pure": 2, "level-values": 2, "predict-values": 2, "predict-patched
 def grade(cache: Path | None = None, **answers: str) -> tuple[RunResult, tuple[str, ...]]:
     """Grade answers, and return the result and all notes."""
     assignment = parse_assignment(SOURCE, "wells")
-    released = ParsedNotebook.from_nbformat(student_notebook(assignment))
-    given = {**RIGHT, **answers}
-    cells = [
-        replace(cell, source=given.get(str(cell.grade_id), cell.source)) for cell in released.cells
-    ]
-    repaired = repair_notebook(ParsedNotebook(tuple(cells)), released)
+    repaired, released = harness.fill_in(assignment, {**RIGHT, **answers})
     findings = scan_notebook(repaired, released)
     result = run_hidden_tests(repaired, assignment, Limits(), cache=cache)
     return result, (*findings.tampering, *findings.odd, *result.tampering, *result.odd)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import grading_harness as harness
@@ -11,10 +10,8 @@ import numpy as np
 import pytest
 from jaxbits_grader.authoring.assignment import Assignment
 from jaxbits_grader.authoring.assignment_source import SourceError, parse_assignment
-from jaxbits_grader.authoring.notebook_versions import student_notebook
 from jaxbits_grader.checking.hidden_test_run import run_hidden_tests
 from jaxbits_grader.checking.run_record import RunResult
-from jaxbits_grader.intake.notebook_repair import repair_notebook
 from jaxbits_grader.judging import comparisons
 from jaxbits_grader.judging.expected_values import (
     Comparison,
@@ -24,7 +21,6 @@ from jaxbits_grader.judging.expected_values import (
     find_difference,
     read_expected_values,
 )
-from jaxbits_grader.notebook import ParsedNotebook
 from jaxbits_grader.running.limits import Limits
 
 SOURCE = """---
@@ -126,12 +122,7 @@ def fire(kiln, coal):
 def grade(
     assignment: Assignment = ASSIGNMENT, cache: Path | None = None, **answers: str
 ) -> RunResult:
-    released = ParsedNotebook.from_nbformat(student_notebook(assignment))
-    given = {**RIGHT, **answers}
-    cells = [
-        replace(cell, source=given.get(str(cell.grade_id), cell.source)) for cell in released.cells
-    ]
-    repaired = repair_notebook(ParsedNotebook(tuple(cells)), released)
+    repaired, _ = harness.fill_in(assignment, {**RIGHT, **answers})
     return run_hidden_tests(repaired, assignment, Limits(), cache=cache)
 
 

@@ -377,6 +377,14 @@ def test_render_page_shows_points_and_messages_for_test_cells() -> None:
     )
 
 
+def test_render_page_explains_exceptions_if_a_test_found_one() -> None:
+    explanation = "means that your answer raised this exception"
+    assert explanation not in page_text()
+    message = "TypeError before this check: the mean must be finite"
+    record = replace(RECORD, cells=(CellPoints("mean-rows", 0, 3, message),))
+    assert explanation in page_text(record=record)
+
+
 def test_render_page_shows_points_for_copied_test_cell_once() -> None:
     copied_cell = new_code_cell("assert mean", metadata={"nbgrader": {"grade_id": "mean-rows"}})
     assert page_text(copied_cell).count("0 of 3 points") == 1

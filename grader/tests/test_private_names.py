@@ -108,8 +108,11 @@ def test_tests_use_copies_of_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     assert names[private.finished_name] == "through"
 
 
-def test_patch_in_a_test_reaches_the_answer() -> None:
-    patched = "with mock.patch.object(np, 'sum', lambda x: 7):\n    assert total([1]) == 7"
+@pytest.mark.parametrize(
+    "patch", ["object(np, 'sum', lambda x: 7)", "multiple(np, sum=lambda x: 7)"]
+)
+def test_patch_in_a_test_reaches_the_answer(patch: str) -> None:
+    patched = f"with mock.patch.{patch}:\n    assert total([1]) == 7"
     text = SOURCE.replace("from jaxbits import testing", "import numpy as np").replace(
         'testing.assert_close(total(xs), 3, "the sum")', f"from unittest import mock\n{patched}"
     )

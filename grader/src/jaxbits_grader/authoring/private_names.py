@@ -193,10 +193,12 @@ class PrivateNames:
 
 
 def _patch_originals(tree: ast.AST, copies: str) -> None:
-    """Let `mock.patch.object` patch a library's module, which answers use, not the tests' copy."""
+    """Let `mock.patch` patch a library's module, which answers use, instead of the tests' copy."""
     for node in ast.walk(tree):
         match node:
-            case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="patch"), attr="object")):
+            case ast.Call(
+                func=ast.Attribute(value=ast.Attribute(attr="patch"), attr="object" | "multiple")
+            ):
                 original = ast.parse(f"{copies}.original_of", mode="eval").body
                 node.args[0] = ast.Call(original, [node.args[0]], [])
 

@@ -14,7 +14,7 @@ from jaxbits_grader.running.kernel_client import CellResult, Kernel, KernelNotSt
 
 _SAFE_NAME = re.compile(r"[A-Za-z_.' ]{1,80}")
 _DETECTOR = re.compile(r"[a-z_]{1,30}|x64")
-_PATCH = re.compile(r"\bpatch\.object\((\w+)")
+_PATCH = re.compile(r"\bpatch\.(?:object|multiple)\((\w+)")
 _LIBRARIES = ("jax.", "flax.", "numpy.", "optax.")
 _IMPORT = "__import__('jaxbits_grader.checking.{}', fromlist=['x'])"
 _REPLACED = _IMPORT.format("integrity_check") + ".find_replaced(in_libraries={})"

@@ -58,16 +58,16 @@ def apply_manual_points(
     if not manual:
         return record
     found = {cell.id: cell.points or 0.0 for cell in record.cells}
-    lower = record.status in SCORED_STATUSES
+    has_score = record.status in SCORED_STATUSES
     names = (
         f"{id} (the grader would give {found[id]:g})"
-        if lower and found.get(id, 0.0) > manual[id]
+        if has_score and found.get(id, 0.0) > manual[id]
         else id
         for id in max_points
         if id in manual
     )
     note = f"points entered by hand: {', '.join(names)}"
-    if record.status not in SCORED_STATUSES:
+    if not has_score:
         if len(manual) < len(max_points):
             return replace(record, notes=(note, *record.notes))
         cells = tuple(CellPoints(id, manual[id], most) for id, most in max_points.items())

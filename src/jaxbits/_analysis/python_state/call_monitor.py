@@ -238,10 +238,10 @@ class _Profiler:
             name = impure_c_name(function)
             if function is print:
                 self.prints.record(location, caller)
-            owner = id(getattr(function, "__self__", None))
-            if owner in self.unreadable:
-                call = f"{self.unreadable[owner]}.{function.__name__}"
-                self.log.left_out.append(f"what `{call}` changes is unknown")
+            owner = self.unreadable.get(id(getattr(function, "__self__", None)))
+            if owner and not name:
+                gap = f"what `{owner}.{function.__name__}` changes is unknown"
+                self.log.left_out += [gap] if gap not in self.log.left_out else []
             if function is next and self.loop_bodies.outer_iterators(caller):
                 self.log.advanced.append(location)
         else:

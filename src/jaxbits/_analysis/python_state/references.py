@@ -246,7 +246,8 @@ def is_library_tuple(kind: Any) -> bool:
 @functools.lru_cache(maxsize=2048)
 def _is_user_module(name: str) -> bool:
     file = getattr(sys.modules.get(name), "__file__", None) or "<a notebook>"
-    return name != "builtins" and is_user_code(file)
+    # Modules that are built into the interpreter have no file, like a notebook.
+    return name not in sys.builtin_module_names and is_user_code(file)
 
 
 def argument_references(args: Any, kwargs: Any) -> list[Reference]:
