@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from jaxbits_grader.authoring.assignment import Assignment
 from jaxbits_grader.authoring.assignment_source import SourceError, parse_assignment
+from jaxbits_grader.checking import hidden_test_run
 from jaxbits_grader.checking.hidden_test_run import run_hidden_tests
 from jaxbits_grader.checking.run_record import RunResult
 from jaxbits_grader.judging import comparisons
@@ -165,6 +166,22 @@ def test_solution_that_fails_costs_no_points_but_is_noted() -> None:
     assert points(result) == FULL
     note = "the values of fire-values could not be compared: RuntimeError: guess-values fails with"
     assert any(found.startswith(note) for found in result.odd)
+
+
+@harness.needs_sandbox
+def test_waiting_for_the_solution_is_not_part_of_the_time_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps = []
+    launch, read = hidden_test_run.launch_kernel, hidden_test_run.read_expected_values
+    monkeypatch.setattr(
+        hidden_test_run, "launch_kernel", lambda *a, **k: steps.append("launch") or launch(*a, **k)
+    )
+    monkeypatch.setattr(
+        hidden_test_run, "read_expected_values", lambda *a: steps.append("read") or read(*a)
+    )
+    assert points(grade()) == FULL
+    assert steps == ["read", "launch"]
 
 
 def test_expected_values_come_from_the_solution() -> None:

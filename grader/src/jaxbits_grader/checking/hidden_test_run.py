@@ -12,6 +12,11 @@ from jaxbits_grader.checking.kernel_checks import KERNEL_OPTIONS, written_module
 from jaxbits_grader.checking.kernel_tests import KernelTests
 from jaxbits_grader.checking.run_notes import describe_changed_argument, note_settings
 from jaxbits_grader.checking.run_record import RunRecord, RunResult
+from jaxbits_grader.judging.expected_values import (
+    Comparison,
+    ValuesUnavailable,
+    read_expected_values,
+)
 from jaxbits_grader.judging.judge_session import JudgeSession, open_session
 from jaxbits_grader.notebook import Cell, ParsedNotebook, Role
 from jaxbits_grader.running.kernel_client import Kernel, KernelNotStarted, RunEnded
@@ -44,6 +49,8 @@ def run_hidden_tests(
     imported = frozenset().union(*(cell.imported_modules for cell in notebook.cells))
     record = RunRecord(assignment, imported)
     names = PrivateNames(assignment)
+    # Before the kernel starts, because from then on the time limit of the notebook counts.
+    expected = _expected_values(assignment, cache)
     try:
         with (
             # The judge starts while the kernel does.
@@ -56,10 +63,19 @@ def run_hidden_tests(
                 own_names=assignment.function_names,
             ) as kernel,
         ):
-            _Run(kernel, judge, names, record, cache).all_cells(notebook)
+            _Run(kernel, judge, names, record, expected).all_cells(notebook)
     except RunEnded as reason:
         record.ended = str(reason)
     return record.result()
+
+
+def _expected_values(
+    assignment: Assignment, cache: Path | None
+) -> dict[str, list[Comparison]] | ValuesUnavailable:
+    try:
+        return read_expected_values(assignment, cache)
+    except ValuesUnavailable as reason:
+        return reason
 
 
 class _Run:
@@ -71,11 +87,11 @@ class _Run:
         judge: JudgeSession,
         names: PrivateNames,
         record: RunRecord,
-        cache: Path | None,
+        expected: dict[str, list[Comparison]] | ValuesUnavailable,
     ) -> None:
         self.kernel, self.judge, self.names, self.record = kernel, judge, names, record
         self.assignment = record.assignment
-        self.tests = KernelTests(kernel, names, record, cache)
+        self.tests = KernelTests(kernel, names, record, expected)
 
     def all_cells(self, notebook: ParsedNotebook) -> None:
         for number, cell in enumerate(notebook.cells, 1):

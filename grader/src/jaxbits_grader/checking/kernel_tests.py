@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import secrets
-from pathlib import Path
 
 from jaxbits_grader.authoring.assignment import Task
 from jaxbits_grader.authoring.cell_markers import solution_source, stub_source
@@ -21,11 +20,11 @@ from jaxbits_grader.checking.kernel_checks import (
 from jaxbits_grader.checking.run_notes import describe_library_class
 from jaxbits_grader.checking.run_record import RunRecord
 from jaxbits_grader.judging.expected_values import (
+    Comparison,
     NotComparable,
     ValuesUnavailable,
     compared_tests,
     find_difference,
-    read_expected_values,
 )
 from jaxbits_grader.running.kernel_client import CellResult, Kernel
 
@@ -37,13 +36,18 @@ class KernelTests:
         kernel: The kernel.
         names: The private names that the tests use.
         record: Where the results go.
-        cache: A folder in which to keep the values that the tests expect, or None.
+        expected: What each test compares with the solution, keyed by grade_id, or why this is not
+            known.
     """
 
     def __init__(
-        self, kernel: Kernel, names: PrivateNames, record: RunRecord, cache: Path | None
+        self,
+        kernel: Kernel,
+        names: PrivateNames,
+        record: RunRecord,
+        expected: dict[str, list[Comparison]] | ValuesUnavailable,
     ) -> None:
-        self._kernel, self._names, self._record, self._cache = kernel, names, record, cache
+        self._kernel, self._names, self._record, self._expected = kernel, names, record, expected
         self._assignment = record.assignment
         self._census: Census | None = None
 
@@ -128,14 +132,13 @@ class KernelTests:
 
     def _compare_with_solution(self, id: str) -> None:
         """Take the points back if the values of the test differ from those with the solution."""
-        seen = take_comparisons(self._kernel)
+        if isinstance(self._expected, ValuesUnavailable):
+            self._record.odd.append(f"the values of {id} could not be compared: {self._expected}")
+            return
         try:
-            expected = read_expected_values(self._assignment, self._cache)[id]
-            message = find_difference(seen, expected)
+            message = find_difference(take_comparisons(self._kernel), self._expected[id])
         except NotComparable:
             self._record.odd.append(f"{id} does not make the same comparisons as with the solution")
-        except ValuesUnavailable as reason:
-            self._record.odd.append(f"the values of {id} could not be compared: {reason}")
         else:
             if message is not None:
                 self._record.give(id, passed=False, message=message)

@@ -119,6 +119,8 @@ def read_expected_values(
         ValuesUnavailable: If a test fails with the solution, or takes too long.
     """
     compared = compared_tests(assignment)
+    if not compared:
+        return {}
     sources = [cell.source for cell in assignment.notebook.cells]
     key = hashlib.sha256(json.dumps([compared, sources, _environment()]).encode()).hexdigest()
     if key not in _known:
