@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import calendar
 import csv
 import decimal
@@ -72,6 +73,11 @@ def set_threads(x):
     return x
 
 
+def say_goodbye(x):
+    atexit.register(list)
+    return x
+
+
 def count_results(x):
     half(half.cache_info().currsize)
     return x
@@ -111,6 +117,7 @@ def read_settings():
         (set_recursion_limit, "sys.setrecursionlimit"),
         (set_line_width, "matplotlib.rcParams"),
         (set_threads, "torch.set_num_threads"),
+        (say_goodbye, "atexit.register"),
         (count_results, "functools.cache_info"),
     ],
 )

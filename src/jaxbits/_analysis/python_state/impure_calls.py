@@ -30,6 +30,7 @@ C_FUNCTIONS = {
     "posix": _SYSTEM,
     "nt": _SYSTEM,
     "_csv": {"register_dialect", "unregister_dialect"},
+    "atexit": {"register", "unregister"},
     "_warnings": {"warn", "warn_explicit"},
 }
 """The names of impure functions written in C, keyed by module."""
