@@ -276,7 +276,7 @@ def test_feedback_page_never_shows_earlier_submission(
     assert full_score in page.read_text()
     path.write_text("{")
     harness.grade(course, folder, NAME)
-    assert "could not be read as a notebook" in page.read_text()
+    assert "no notebook could be graded" in page.read_text()
     assert full_score not in page.read_text()
     path.write_text(notebook_text(solution_notebook(assignment)))
     harness.run_grader("results", NAME, "--submissions", folder, "--course", course)

@@ -367,9 +367,9 @@ def test_render_page_shows_score_only_for_scored_statuses(status: str) -> None:
 def test_render_page_shows_points_and_messages_for_test_cells() -> None:
     test_cell = new_code_cell("assert spread", metadata={"nbgrader": {"grade_id": "spread-jit"}})
     text = page_text(test_cell)
-    assert "✗ 0 of 3 points mean-rowsWhat" in text
-    assert "What the test found: under vmap <each> row must give what it gives" in text
-    assert "✗ 3 of 4 points spread-jitA test of this property failed." in text
+    assert "✗ 0 of 3 points mean-rowsMessage" in text
+    assert "Message: under vmap <each> row must give what it gives" in text
+    assert "✗ 3 of 4 points spread-jitThe test gave no message." in text
     assert "✓ 2 of 2 points mean-values" in text
     assert "Right for <all> sizes." in text
     assert "These tests were not reached." in page_text(

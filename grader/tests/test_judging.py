@@ -424,7 +424,7 @@ def test_students_settings_are_noted_if_points_are_lost() -> None:
     # JAX compiles more often while it looks for leaks.
     assert (points(result), result.tampering) == ({**FULL, "pull-compiled": 0}, ())
     assert result.odd == (
-        "the student's cells set jax_check_tracer_leaks, so some tests ran with that setting",
+        "the notebook sets jax_check_tracer_leaks, so some tests ran with that setting",
     )
     harmless = 'jax.config.update("jax_debug_infs", True)'
     assert grade(RIGHT, harmless).odd == ()

@@ -212,7 +212,7 @@ def test_repair_notebook_accepts_two_answers_in_one_cell(tmp_path: Path) -> None
     cells = [cell for cell in cells if cell["id"] != "trim"]
     notebook, notes = repair(cells, tmp_path)
     assert runs_without_error(notebook)
-    why = "answer cells whose answers are in other cells, that were missing, restored: trim"
+    why = "answers that are in other cells, because their own are missing: trim"
     assert notes == [why]
 
 
@@ -400,7 +400,7 @@ def test_repair_notebook_grades_answer_below_its_tests(
     notebook, notes = repair(cells, tmp_path)
     assert answer_source(notebook, id) == ANSWERS[id]
     assert runs_without_error(notebook)
-    assert f"answers found below their tests, above which is only a stub: {id}" in notes
+    assert f"answers found below their tests, with only a stub above: {id}" in notes
     assert sum("NotImplementedError" in text for text in cell_sources(notebook)) == 0
 
 
@@ -630,7 +630,7 @@ def test_read_notebook_converts_old_format(tmp_path: Path) -> None:
     notebook = repair_notebook(found, PARSED).to_nbformat()
     check_repaired(notebook)
     assert answer_source(notebook, "load") == "def load(holds):\n    return 1"
-    assert list(found.notes) == ["it is in the old format 3"]
+    assert list(found.notes) == ["the notebook is in the old format 3"]
 
 
 def test_read_notebook_returns_short_encodable_notes(tmp_path: Path) -> None:

@@ -87,13 +87,13 @@ def test_several_or_no_packed_notebooks_are_listed(tmp_path: Path) -> None:
     assert {name: found.problem for name, found in find(tmp_path).items()} == {
         "ann": "it is unclear which notebook to grade: ann.zip/a.ipynb, ann.zip/b/c.ipynb",
         "bob": "it is unclear which notebook to grade: x.zip/a.ipynb, y/b.ipynb",
-        "cleo": "cleo.zip has no notebook, but a.py, inner.zip",
-        "dan": "dan.zip has no notebook, but nothing else",
+        "cleo": "cleo.zip contains no notebook, only a.py, inner.zip",
+        "dan": "dan.zip contains no notebook",
         "eve": "eve.zip cannot be unpacked: it is not a zip file",
         "fay": "there are two submissions from fay: a notebook and the file fay.zip",
-        "gus": "the folder has no notebook, but a.zip",
+        "gus": "the folder contains no notebook, only a.zip",
         "hal": "hal.zip is a link, not a file",
-        "ian": "the folder has no notebook, but inner",
+        "ian": "the folder contains no notebook, only inner",
         "joe": None,
     }
 
@@ -109,7 +109,7 @@ def test_links_in_zip_file_are_ignored(tmp_path: Path) -> None:
         link = zipfile.ZipInfo("link.ipynb")
         link.external_attr = (stat.S_IFLNK | 0o777) << 16
         archive.writestr(link, "/etc/passwd")
-    assert find(tmp_path)["ann"].problem == "ann.zip has no notebook, but nothing else"
+    assert find(tmp_path)["ann"].problem == "ann.zip contains no notebook"
 
 
 def read_error(path: Path, member: str = "nb.ipynb") -> str:

@@ -36,5 +36,5 @@ def test_note_settings_skips_settings_of_assignment() -> None:
         )
     )
     assert list(note_settings(notebook)) == [
-        "the student's cells set jax_debug_nans, so some tests ran with that setting"
+        "the notebook sets jax_debug_nans, so some tests ran with that setting"
     ]

@@ -69,7 +69,7 @@ def test_find_submissions_names_problem_with_bad_entries(tmp_path: Path) -> None
     assert problems == {
         "ada": "ada.ipynb is empty",
         "bob": "bob.pdf is not a notebook",
-        "cleo": "the folder has no notebook, but answers.py",
+        "cleo": "the folder contains no notebook, only answers.py",
         "dan": "the folder is empty",
         "eve": "it is unclear which notebook to grade: a.ipynb, b.ipynb",
         "fay": "x.ipynb is not a file",

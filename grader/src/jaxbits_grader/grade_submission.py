@@ -211,9 +211,11 @@ def _explain_status(result: RunResult) -> list[str]:
         notes.append(f"tampered: {what}{where}" + " and later" * (len(tests) > 1))
     if result.ended:
         done = [cell.id for cell in result.points if cell.points is not None]
-        notes.append(f"ended after {done[-1] if done else 'no test'}: {result.ended}")
+        where = f"after {done[-1]}" if done else "before the end of the first test"
+        notes.append(f"the notebook stopped {where}: {result.ended}")
     if result.slow:
-        notes.append(f"stopped because they took too long: {', '.join(dict.fromkeys(result.slow))}")
+        slow = ", ".join(dict.fromkeys(result.slow))
+        notes.append(f"cells that took too long and were stopped: {slow}")
     return notes
 
 

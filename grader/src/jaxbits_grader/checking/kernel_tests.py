@@ -142,7 +142,7 @@ class KernelTests:
         else:
             if message is not None:
                 self._record.give(id, passed=False, message=message)
-                note = f"{id} passes in the student's process, but not with values from another"
+                note = f"{id} passes, but its values differ from those with the solution"
                 self._record.odd.append(note)
 
     def _check_changes(self, id: str, source: str) -> None:

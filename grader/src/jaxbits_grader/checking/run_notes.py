@@ -73,4 +73,4 @@ def note_settings(notebook: ParsedNotebook) -> Iterator[str]:
             own.update(dict.fromkeys(found))
     if names := [name for name in own if name not in given]:
         what = "that setting" if len(names) == 1 else "those settings"
-        yield f"the student's cells set {', '.join(names)}, so some tests ran with {what}"
+        yield f"the notebook sets {', '.join(names)}, so some tests ran with {what}"

@@ -56,9 +56,7 @@ def match_cells(cells: Sequence[Cell], released: ParsedNotebook) -> Match:
     if found := [id for id in missing if id in grade_ids]:
         notes.append(f"cells without metadata, recognized by their text: {', '.join(found)}")
     if late := [id for id in ours if _match_below_tests(id, grade_ids, cells, released)]:
-        notes.append(
-            f"answers found below their tests, above which is only a stub: {', '.join(late)}"
-        )
+        notes.append(f"answers found below their tests, with only a stub above: {', '.join(late)}")
     return Match(tuple(grade_ids), _choose_copies(grade_ids, cells, released), tuple(notes))
 
 

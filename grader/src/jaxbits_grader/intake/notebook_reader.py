@@ -61,7 +61,7 @@ def read_notebook(path: Path, member: str | None = None) -> ParsedNotebook:
     if not parsed:
         raise UnreadableNotebook(f"{name} is not a notebook: none of its cells can be read")
     if kernel := _foreign_kernel(found.get("metadata")):
-        notes.append(f"its kernel was {kernel!r}")
+        notes.append(f"the notebook's kernel was {kernel!r}")
     return ParsedNotebook(parsed, tuple(notes))
 
 
@@ -73,11 +73,11 @@ def _cells_of_format(found: dict[str, Any]) -> tuple[Any, list[str]]:
         sheets = sheets if isinstance(sheets, list) else []
         lists = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
         cells = [cell for some in lists if isinstance(some, list) for cell in some]
-        return cells, [f"it is in the old format {version}"]
+        return cells, [f"the notebook is in the old format {version}"]
     if version == 4:
         return found.get("cells"), []
     shown = version if isinstance(version, int | float) else "not a number"
-    return found.get("cells"), [f"its format is {shown}, not 4"]
+    return found.get("cells"), [f"the notebook's format is {shown}, not 4"]
 
 
 def _parse_cell(cell: Any) -> Cell | None:

@@ -106,13 +106,13 @@ def _insert_missing(cells: list[Cell], released: ParsedNotebook) -> Iterator[str
             cells.insert(place, cell)
         previous = id
     for what, ids in (
-        ("answers", restored[Role.SOLUTION]),
-        ("tests", restored[Role.TEST]),
-        ("given cells", restored[Role.GIVEN]),
-        ("answer cells whose answers are in other cells,", elsewhere),
+        ("answers that were missing, restored", restored[Role.SOLUTION]),
+        ("tests that were missing, restored", restored[Role.TEST]),
+        ("given cells that were missing, restored", restored[Role.GIVEN]),
+        ("answers that are in other cells, because their own are missing", elsewhere),
     ):
         if ids:
-            yield f"{what} that were missing, restored: {', '.join(ids)}"
+            yield f"{what}: {', '.join(ids)}"
 
 
 def _last_definition(cells: Sequence[Cell], answer: Cell) -> int | None:

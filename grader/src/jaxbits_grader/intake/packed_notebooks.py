@@ -74,8 +74,9 @@ def find_packed_notebooks(place: Path) -> tuple[list[PackedNotebook], list[str]]
             notebooks = [name for name in names if name.lower().endswith(_NOTEBOOKS)]
             found += [PackedNotebook(path, n, f"{label}/{_printable(n)}") for n in notebooks]
             if not notebooks:
-                others = ", ".join(sorted(map(_printable, names)))[:100] or "nothing else"
-                problems.append(f"{label} has no notebook, but {others}")
+                others = ", ".join(sorted(map(_printable, names)))[:100]
+                only = f", only {others}" if others else ""
+                problems.append(f"{label} contains no notebook{only}")
     return found, problems
 
 

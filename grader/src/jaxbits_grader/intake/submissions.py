@@ -155,8 +155,8 @@ def _from_folder(folder: Path, assignment: str) -> Submission:
     if packed or problems:
         return _from_packed(student, packed, problems)
     present = ", ".join(sorted(map(display_name, folder.iterdir())))[:200]
-    problem = f"the folder has no notebook, but {present}" if present else "the folder is empty"
-    return Submission(student, None, problem)
+    problem = f"the folder contains no notebook, only {present}"
+    return Submission(student, None, problem if present else "the folder is empty")
 
 
 def _from_packed(student: str, packed: list[PackedNotebook], problems: list[str]) -> Submission:

@@ -15,11 +15,11 @@ MAX_NOTES = 200
 
 _STATUS_TEXTS = {
     "graded": "Graded.",
-    "flagged": "Graded; see the notes.",
-    "partial": "Graded as far as your notebook ran; see the notes.",
-    "tampered": "Not scored yet: a person has to look at your notebook first.",
-    "unreadable": "Not graded: the file could not be read as a notebook.",
-    "failed": "Not graded: the grader itself failed. This says nothing about your answers.",
+    "flagged": "Graded. Please read the notes.",
+    "partial": "Graded, but not all of your notebook ran to the end. Please read the notes.",
+    "tampered": "Not scored yet, because your teacher has to look at your notebook first.",
+    "unreadable": "Not graded, because no notebook could be graded. The notes say why.",
+    "failed": "Not graded yet. The notes say why. This says nothing about your answers.",
 }
 
 
