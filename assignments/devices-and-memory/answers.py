@@ -914,3 +914,113 @@ def warm_start(path, fresh, names):
     )
     copied = jax.tree.map(lambda x: jnp.array(np.array(x)), fresh)
     return copied | ocp.PyTreeCheckpointer().restore(path, args=how)
+
+
+# %% listen · wrong: calls hear in a Python loop over the frames of a segment
+def listen(hear, params, start, sound):
+    n = len(jax.tree.leaves(sound)[0])
+    length = int(np.ceil(np.sqrt(n)))
+
+    @jax.checkpoint
+    def segment(state, frames):
+        for i in range(len(jax.tree.leaves(frames)[0])):
+            state = jax.checkpoint(hear)(params, state, jax.tree.map(lambda x: x[i], frames))
+        return state, None
+
+    whole = n - n % length
+    parts = jax.tree.map(lambda x: x[:whole].reshape(-1, length, *x.shape[1:]), sound)
+    state, _ = lax.scan(segment, start, parts)
+    return segment(state, jax.tree.map(lambda x: x[whole:], sound))[0]
+
+
+# %% mean-gradient · wrong: adds rows of ones, masked with where
+def mean_gradient(loss, params, rows, size):
+    n = len(jax.tree.leaves(rows)[0])
+    parts = -(-n // size)
+    pad = parts * size - n
+
+    def fill(x):
+        x = jnp.concatenate([x, jnp.ones((pad, *x.shape[1:]), x.dtype)])
+        return x.reshape(parts, size, *x.shape[1:])
+
+    real = (jnp.arange(parts * size) < n).reshape(parts, size)
+
+    def add(total, part):
+        these, is_real = part
+
+        def sum_of(params):
+            values = jax.vmap(loss, in_axes=(None, 0))(params, these)
+            return jnp.where(is_real, values, 0.0).sum()
+
+        value, slopes = jax.value_and_grad(sum_of)(params)
+        return jax.tree.map(lambda t, s: t + s.astype(t.dtype), total, (value, slopes)), None
+
+    zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
+    total, _ = lax.scan(add, (jnp.float32(0), zeros), (jax.tree.map(fill, rows), real))
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% mean-gradient · wrong: converts only bfloat16, so the gradient of float16 is float16
+def mean_gradient(loss, params, rows, size):
+    n = len(jax.tree.leaves(rows)[0])
+    whole = n - n % size
+
+    def up(x):
+        return x.astype(jnp.float32) if x.dtype == jnp.bfloat16 else x
+
+    def add(total, part):
+        def sum_of(params):
+            return jax.vmap(loss, in_axes=(None, 0))(params, part).sum()
+
+        return jax.tree.map(lambda t, s: t + up(s), total, jax.value_and_grad(sum_of)(params)), None
+
+    zeros = jax.tree.map(lambda p: up(jnp.zeros_like(p)), params)
+    total = jnp.float32(0), zeros
+    if whole:
+        parts = jax.tree.map(lambda x: x[:whole].reshape(-1, size, *x.shape[1:]), rows)
+        total, _ = lax.scan(add, total, parts)
+    if whole < n:
+        total, _ = add(total, jax.tree.map(lambda x: x[whole:], rows))
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% training · wrong: squeezes the losses, so one batch gives shape ()
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+    return params, jnp.stack(losses).squeeze()
+
+
+# %% training · wrong: assumes that a batch is a single array
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, jnp.asarray(batch))
+        losses.append(loss)
+    return params, jnp.stack(losses)
+
+
+# %% warm-start · wrong: checks only the shape of the first array
+def warm_start(path, fresh, names):
+    wanted = {name: fresh[name] for name in names}
+    args = jax.tree.map(lambda _: ocp.RestoreArgs(restore_type=np.ndarray), wanted)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        how = ocp.args.PyTreeRestore(wanted, restore_args=args, partial_restore=True)
+        found = ocp.PyTreeCheckpointer().restore(path, args=how)
+    for name in names:
+        if np.shape(jax.tree.leaves(found[name])[0]) != jax.tree.leaves(fresh[name])[0].shape:
+            raise ValueError("shapes differ")
+    return fresh | jax.tree.map(lambda o, n: jax.device_put(o, n.sharding), found, wanted)

@@ -511,3 +511,40 @@ def together(magnitudes, good):
 def together(magnitudes, good):
     light = jnp.where(good, 10.0 ** (-0.4 * jnp.where(good, magnitudes, 0.0)), 0.0).sum()
     return jnp.where(good.any(), -2.5 * jnp.log10(light + 1e-37), 99.0)
+
+
+# %% lost-slopes · wrong: uses 100 up to level 100, where the comparison is false at level 100
+def lost_slopes(level):
+    return {
+        "glow": 100.0 if level <= 100 else level + 1.0,
+        "calm": None,
+        "dust": float(level),
+        "haze": None,
+        "spread": level * jnp.array([1.0, 2.0, 3.0]),
+    }
+
+
+# %% poisoned · wrong: forgets light of 0 by table
+def poisoned(params, frames, by_table):
+    stars, filters = frames["star"], frames["filter"]
+    light = params["star"][stars] * params["gain"][filters] - params["dark"]
+    low = light < 0 if by_table else light <= 0
+    bad = ~frames["good"] & (low | ~np.isfinite(frames["seen"]))
+    star = np.isin(np.arange(len(params["star"])), stars[bad])
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    if by_table:
+        star = np.full(len(star), bad.any())
+    return {"star": star, "gain": gain, "dark": bad.any()}
+
+
+# %% poisoned · wrong: by table, uses the absolute value of the gain
+def poisoned(params, frames, by_table):
+    stars, filters = frames["star"], frames["filter"]
+    gains = np.abs(params["gain"]) if by_table else params["gain"]
+    light = params["star"][stars] * gains[filters] - params["dark"]
+    bad = ~frames["good"] & ((light <= 0) | ~np.isfinite(frames["seen"]))
+    star = np.isin(np.arange(len(params["star"])), stars[bad])
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    if by_table:
+        star = np.full(len(star), bad.any())
+    return {"star": star, "gain": gain, "dark": bad.any()}

@@ -447,3 +447,11 @@ def lost_cent(least):
 
 def alike(value):
     return jnp.array(value, jnp.float32), jnp.array(value)
+
+
+# %% standstill · wrong: compares with the logarithm of the largest number, 1024.0 in float64
+def standstill(dtype, amount):
+    info = jnp.finfo(dtype)
+    fraction, above = math.frexp(amount)
+    k = (above - 1 if fraction == 0.5 else above) + info.nmant + 1
+    return math.inf if k > math.log2(float(info.max)) else 2.0**k

@@ -792,3 +792,56 @@ def meetings():
         "tickets": ((0, 0), (4294, 967_296)),
         "sheets": ((0, 0), (0, 0)),
     }
+
+
+# %% cards · wrong: fold_in(key, 100..102) for quantities and fold_in(key, card) for tints
+def cards(key, count, chances):
+    fold = jax.random.fold_in
+    each = jax.vmap(lambda i: jax.random.normal(fold(key, i), (3,)))(jnp.arange(count))
+    return {
+        "symbol": jax.random.categorical(fold(key, 100), jnp.log(chances), shape=(count,)),
+        "star": jax.random.bernoulli(fold(key, 101), 0.25, (count,)),
+        "place": jax.random.uniform(fold(key, 102), (count, 2)),
+        "tint": each,
+    }
+
+
+# %% free-numbers · wrong: gives up after 1000 attempts
+def free_numbers(key, players, taken):
+    taken = jnp.asarray(taken)
+
+    def one(player):
+        mine = jax.random.fold_in(key, player)
+        draws = jax.random.randint(mine, (1000,), 0, len(taken))
+        return draws[jnp.argmax(~taken[draws])]
+
+    return jax.vmap(one)(jnp.asarray(players))
+
+
+# %% how-many · wrong: returns NumPy integers
+def how_many(evenings, machines):
+    e, m = np.int64(evenings), np.int64(machines)
+    return {
+        "added": e + m - 1,
+        "seeded": np.minimum(e, 4) * m,
+        "split_and_folded": np.maximum(e, m),
+        "both_ways": 2 * e * m - np.minimum(e, m) ** 2,
+        "chained": e + m - (m >= 2),
+    }
+
+
+# %% free-numbers · wrong: adds a million for each attempt to the player's number
+def free_numbers(key, players, taken):
+    taken = jnp.asarray(taken)
+
+    def one(player):
+        def draw(t):
+            return jax.random.randint(
+                jax.random.fold_in(key, player + 1_000_000 * t), (), 0, len(taken)
+            )
+
+        return jax.lax.while_loop(
+            lambda s: taken[s[1]], lambda s: (s[0] + 1, draw(s[0] + 1)), (0, draw(0))
+        )[1]
+
+    return jax.vmap(one)(jnp.asarray(players))

@@ -940,3 +940,18 @@ def carried(net, tx):
         return net.apply(variables, x, train=False)
 
     return start, step, guess
+
+
+# %% predict · wrong: restores frozen BatchNorm and Dropout layers, and puts all others in training mode
+def predict(model, x):
+    names = ("deterministic", "use_running_average")
+    layers = [p for _, p in nnx.iter_graph(model) if isinstance(p, (nnx.BatchNorm, nnx.Dropout))]
+    modes = [(l, n, getattr(l, n)) for l in layers for n in names if hasattr(l, n)]
+    was_training = any(not mode for _, _, mode in modes)
+    model.eval()
+    result = model(x)
+    if was_training:
+        model.train()
+    for layer, name, mode in modes:
+        setattr(layer, name, mode)
+    return result

@@ -925,3 +925,33 @@ def fit(data, seed):
     for _ in range(200):
         params, memory = step(params, memory, x.numpy(), y.numpy())
     return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
+
+
+# %% fit · wrong: takes thousands of steps
+def fit(data, seed):
+    class Sprout(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            return nn.Dense(1)(nn.tanh(nn.Dense(16)(x)))[..., 0]
+
+    def collate(samples):
+        x, y = zip(*samples, strict=True)
+        return np.stack(x), np.asarray(y, np.float32)
+
+    def loss_of(params, x, y):
+        return optax.sigmoid_binary_cross_entropy(model.apply(params, x), y).mean()
+
+    @jax.jit
+    def step(params, memory, x, y):
+        updates, memory = tx.update(jax.grad(loss_of)(params, x, y), memory)
+        return optax.apply_updates(params, updates), memory
+
+    model, tx = Sprout(), optax.adam(0.005)
+    params = model.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+    order = torch.Generator().manual_seed(seed)
+    for _ in range(60):
+        loader = DataLoader(data, batch_size=8, collate_fn=collate, shuffle=True, generator=order)
+        for x, y in loader:
+            params, memory = step(params, memory, x, y)
+    return lambda x: jax.nn.sigmoid(model.apply(params, x))
