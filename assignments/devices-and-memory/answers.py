@@ -1010,17 +1010,3 @@ def run(update, params, batches):
         params, loss = update(params, jnp.asarray(batch))
         losses.append(loss)
     return params, jnp.stack(losses)
-
-
-# %% warm-start · wrong: checks only the shape of the first array
-def warm_start(path, fresh, names):
-    wanted = {name: fresh[name] for name in names}
-    args = jax.tree.map(lambda _: ocp.RestoreArgs(restore_type=np.ndarray), wanted)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        how = ocp.args.PyTreeRestore(wanted, restore_args=args, partial_restore=True)
-        found = ocp.PyTreeCheckpointer().restore(path, args=how)
-    for name in names:
-        if np.shape(jax.tree.leaves(found[name])[0]) != jax.tree.leaves(fresh[name])[0].shape:
-            raise ValueError("shapes differ")
-    return fresh | jax.tree.map(lambda o, n: jax.device_put(o, n.sharding), found, wanted)
