@@ -602,3 +602,68 @@ def where_it_fails(room):
 def where_it_fails(room):
     each_once = 2 * np.arange(room + 1, dtype=np.int32)
     return np.append(each_once, each_once[-1]), np.append(each_once, each_once[0])
+
+
+# %% middle-weight · wrong: spreads the gradient over all entries that equal the median, also behind
+def middle(weights, count):
+    aboard = jnp.arange(len(weights)) < count
+    ordered = jax.lax.stop_gradient(jnp.sort(jnp.where(aboard, weights, jnp.inf)))
+
+    def entry(value):
+        same = weights == value
+        return jnp.where(same, weights, 0.0).sum() / jnp.maximum(same.sum(), 1)
+
+    below = entry(ordered[jnp.maximum(count - 1, 0) // 2])
+    above = entry(ordered[jnp.minimum(count // 2, len(weights) - 1)])
+    return jnp.where(count > 0, (below + above) / 2, 0.0)
+
+
+# %% will-trace · wrong: returns integers in place of bools
+def will_trace(requests, sizes):
+    known, answers = set(), []
+    for counts, fee, tariff in requests:
+        fitting = [size for size in sizes if size >= max(counts)]
+        if not fitting:
+            answers.append(0)
+            continue
+        kind = "numpy" if isinstance(fee, np.generic) else type(fee)
+        key = (len(counts), min(fitting), kind, tariff)
+        answers.append(0 if key in known else 1)
+        known.add(key)
+    return answers
+
+
+# %% close-up · wrong: marks dropped integers with the sentinel -999
+def close_up(weights, keep):
+    count = keep.sum(dtype=jnp.int32)
+    if jnp.issubdtype(weights.dtype, jnp.integer):
+        marked = jnp.where(keep, weights, -999)
+        order = jnp.argsort(marked == -999, stable=True)
+        moved = marked[order]
+        return jnp.where(moved == -999, 0, moved), count
+    order = jnp.argsort(~keep, stable=True)
+    moved = jnp.where(jnp.arange(len(weights)) < count, weights[order], 0)
+    return moved.astype(weights.dtype), count
+
+
+# %% will-trace · wrong: traces in the first call, and remembers the result
+learned = {}
+
+
+def will_trace(requests, sizes):
+    """Return whether each request makes JAX trace `price`."""
+    for n in range(len(requests), 0, -1):
+        known = learned.get(repr((requests[:n], sizes)))
+        if known is not None:
+            return [*known, *[False] * (len(requests) - n)]
+    price.clear_cache()
+    answers = []
+    for request in requests:
+        before = len(traced)
+        try:
+            quote(*request, sizes=sizes)
+        except ValueError:
+            pass
+        answers.append(len(traced) > before)
+    learned[repr((list(requests), sizes))] = answers
+    return answers

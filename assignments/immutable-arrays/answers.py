@@ -660,3 +660,39 @@ def rehearse(step, plan, orders):
     for order in orders:
         plans.append(step(copied(plans[-1]), order))
     return plans
+
+
+# %% rehearse · wrong: copies only dictionaries, lists, and plain tuples
+def rehearse(step, plan, orders):
+    def copied(part):
+        if isinstance(part, dict):
+            return {key: copied(value) for key, value in part.items()}
+        if isinstance(part, (list, tuple)):
+            return type(part)([copied(value) for value in part])
+        return jnp.array(part, copy=True)
+
+    plans = [plan]
+    for order in orders:
+        plans.append(step(copied(plans[-1]), order))
+    return plans
+
+
+# %% new-bytes · wrong: creates a NumPy array to learn the size of a number
+def new_bytes(shape, dtype, updates, result, history, how):
+    size = 1
+    for length in shape:
+        size *= length
+    before, after = (size * np.zeros(1, jnp.dtype(name)).nbytes for name in (dtype, result))
+    kept, same = updates if history else 1, dtype == result
+    if how == "eager":
+        return updates * before + (0 if same else kept * after)
+    return kept * after - (after if how == "donated" and same else 0)
+
+
+# %% soften · wrong: repeats the update 256 times
+def soften(levels, step):
+    def sweep(_, levels):
+        left = levels.at[1:].max(levels[:-1] - step)
+        return left.at[:-1].max(left[1:] - step)
+
+    return lax.fori_loop(0, 256, sweep, jnp.asarray(levels))

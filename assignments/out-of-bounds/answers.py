@@ -644,3 +644,18 @@ def examples():
         "values": jnp.array([0, 1, 6]),
         "gradients": jnp.array([0, 1, 6]),
     }
+
+
+# %% recover · wrong: returns stations as a list of Python integers
+def recover(short, long, total):
+    n = len(short)
+    staff = short[n - 2] - long[n - 2]
+    stations = long[:n].at[n - 1].add(-staff)
+    cancelled = short[n - 1] - stations[n - 1]
+    beyond = total - stations.sum() - cancelled - staff
+    return {
+        "stations": [int(s) for s in stations],
+        "cancelled": cancelled,
+        "staff": staff,
+        "beyond": beyond,
+    }

@@ -1096,3 +1096,63 @@ def misfit(tally, factor, units, kilos):
     tally[0] += (sizes > 1.0).sum().astype(jnp.float32)
     tally[1] = jnp.maximum(tally[1], sizes.max())
     return (errors**2).mean(), sizes.max()
+
+
+# %% account · wrong: asks a function that it compiles when it is called first
+KNOWN, PROGRAMS = {}, []
+
+
+def number(value):
+    brief = (
+        type(value),
+        np.shape(value),
+        str(getattr(value, "dtype", "")),
+        getattr(value, "weak_type", 0),
+    )
+    if brief not in KNOWN:
+        if not PROGRAMS:
+            seen = []
+            PROGRAMS.append(jax.jit(lambda x: seen.append(1) or len(seen) + 0 * jnp.ravel(x)[0]))
+        KNOWN[brief] = int(PROGRAMS[0](value))
+    return KNOWN[brief]
+
+
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            used.append(programs.setdefault(number(value), factor))
+    return used
+
+
+# %% account · wrong: reaches jax.jit through a class
+class Tools:
+    faster = staticmethod(jax.jit)
+
+
+def account(factor, events):
+    notebook, traced, used = {"factor": factor}, [], []
+
+    def define():
+        def kilos(units):
+            traced.append(notebook["factor"])
+            return jnp.zeros(len(traced))
+
+        return kilos
+
+    kilos = define()
+    jitted = Tools.faster(kilos)
+    for what, value in events:
+        if what == "factor":
+            notebook["factor"] = value
+        elif what == "def":
+            kilos = define()
+        elif what == "weigh":
+            used.append(traced[jitted.eval_shape(value).shape[0] - 1])
+        if what in ("def", "jit"):
+            jitted = Tools.faster(kilos)
+    return used

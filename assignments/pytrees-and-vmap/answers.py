@@ -876,3 +876,26 @@ def fair_gradient(loss, params, readings, limit):
         return jax.tree.map(lambda leaf: factor * leaf, slopes)
 
     return jax.tree.map(lambda leaf: leaf.mean(0), jax.vmap(clipped)(readings))
+
+
+# %% coast · wrong: calls a jitted predict in a Python loop
+def coast(predict, params, is_own, hours):
+    once = jax.jit(predict)
+    owned = [leaf for leaf, own in zip(jax.tree.leaves(params), jax.tree.leaves(is_own)) if own]
+    gauges = len(owned[0])
+
+    def of(k):
+        return jax.tree.map(lambda leaf, own: leaf[k] if own else leaf, params, is_own)
+
+    rows = [[once(of(k), hours[i]) for k in range(gauges)] for i in range(len(hours))]
+    by_hour = [jax.tree.map(lambda *parts: jnp.stack(parts, -1), *row) for row in rows]
+    return jax.tree.map(lambda *parts: jnp.stack(parts), *by_hour)
+
+
+# %% coast · wrong: loops over the hours in Python, with a jitted vmap
+def coast(predict, params, is_own, hours):
+    axes = jax.tree.map(lambda own: 0 if own else None, is_own)
+    all_gauges = jax.jit(jax.vmap(predict, in_axes=(axes, None), out_axes=-1))
+    return jax.tree.map(
+        lambda *parts: jnp.stack(parts), *[all_gauges(params, hour) for hour in hours]
+    )

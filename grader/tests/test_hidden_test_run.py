@@ -62,6 +62,55 @@ ANSWERS = {
 }
 
 
+TWO_TESTS = """---
+jupytext: {text_representation: {extension: .md, format_name: myst}}
+kernelspec: {display_name: Python 3, language: python, name: python3}
+assignment:
+  title: Rows
+  chapter: 02-pure-functions
+  minutes: 10
+  goals: [count]
+  tasks: {size: "The number of entries."}
+---
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: size, solution: true}
+def size(row):
+    ### BEGIN SOLUTION
+    return len(row)
+    ### END SOLUTION
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: size-one, points: 1}
+### BEGIN HIDDEN TESTS
+assert size([7]) == 1, "one entry"
+### END HIDDEN TESTS
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: size-two, points: 2}
+### BEGIN HIDDEN TESTS
+assert size([7, 7]) == 2, "two entries"
+### END HIDDEN TESTS
+```
+"""
+
+
+def grade_size(answer: str, between: str = "") -> RunResult:
+    """Grade an answer to `size`, with a cell between its two tests."""
+    assignment = parse_assignment(TWO_TESTS, "sizes")
+    released = ParsedNotebook.from_nbformat(student_notebook(assignment))
+    cells = [
+        replace(cell, source=answer) if cell.grade_id == "size" else cell for cell in released.cells
+    ]
+    if between:
+        at = next(i for i, cell in enumerate(cells) if cell.grade_id == "size-two")
+        cells.insert(at, Cell("code", between))
+    repaired = repair_notebook(ParsedNotebook(tuple(cells)), released)
+    return run_hidden_tests(repaired, assignment, Limits())
+
+
 @pytest.fixture(scope="module")
 def result() -> RunResult:
     assignment = parse_assignment(SOURCE, "rows")
@@ -74,6 +123,47 @@ def result() -> RunResult:
     cells.append(Cell("code", "raise ModuleNotFoundError(\"No module named 'x918273'\")"))
     repaired = repair_notebook(ParsedNotebook(tuple(cells)), released)
     return run_hidden_tests(repaired, assignment, Limits())
+
+
+@harness.needs_sandbox
+@pytest.mark.parametrize(
+    ("answer", "between"),
+    [
+        ("def size(row):\n    return 1", "def size(row):\n    return 2"),
+        ("sizes = [1]\ndef size(row):\n    return sizes[-1]", "sizes.append(2)"),
+    ],
+)
+def test_each_test_counts_with_the_last_answer(answer: str, between: str) -> None:
+    found = grade_size(answer, between)
+    assert [cell.points for cell in found.points] == [0, 2]
+    assert found.odd == ("a cell between the tests of the task changed the result of size-one",)
+
+
+@harness.needs_sandbox
+def test_cell_between_tests_that_changes_nothing_is_not_noted() -> None:
+    found = grade_size("def size(row):\n    return len(row)", "print(size([1, 2, 3]))")
+    assert ([cell.points for cell in found.points], found.odd) == ([1, 2], ())
+
+
+@harness.needs_sandbox
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [
+        ("calls = []\ndef size(row):\n    calls.append(1)\n    return len(calls)", "calls"),
+        ("def size(row, seen=[0]):\n    seen[0] += 1\n    return seen[0]", "seen"),
+        ("import itertools\nn = itertools.count(1)\ndef size(row):\n    return next(n)", "n"),
+        (
+            "import random\nrandom.seed(1)\nfirst = random.random()\nrandom.seed(1)\n"
+            "def size(row):\n    return 1 if random.random() == first else 2",
+            "a global random generator",
+        ),
+    ],
+)
+def test_answer_that_counts_its_calls_is_noted(answer: str, state: str) -> None:
+    found = grade_size(answer)
+    assert [cell.points for cell in found.points] == [1, 2]
+    note = f"the answer changes {state} in size-two, so its calls may depend on each other"
+    assert note in found.odd
 
 
 @harness.needs_sandbox

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import io
@@ -27,6 +28,28 @@ bound = functools.partial(max, 1, key=None)
 letters = re.finditer("a", "aaaa")
 records = struct.iter_unpack("b", b"aaaa")
 pickler = pickle.Pickler(io.BytesIO())
+generator = np.random.default_rng(0)
+
+
+async def count_up():
+    number = 0
+    while True:
+        number += 1
+        yield number
+
+
+async def pause_forever():
+    while True:
+        await Pause()
+
+
+class Pause:
+    def __await__(self):
+        yield
+
+
+ticks = count_up()
+task = pause_forever()
 
 
 class Shelf(dict):
@@ -91,6 +114,32 @@ def switch_collector(x):
     return x
 
 
+def spawn(x):
+    generator.spawn(1)
+    return x
+
+
+def tick(x):
+    with contextlib.suppress(StopIteration):
+        ticks.asend(None).send(None)
+    return x
+
+
+def go_on(x):
+    task.send(None)
+    return x
+
+
+def set_buffer(x):
+    np.setbufsize(np.getbufsize() + 16)
+    return x
+
+
+def set_error_call(x):
+    np.seterrcall(None if np.geterrcall() else print)
+    return x
+
+
 def find_letter(x):
     next(letters)
     return x
@@ -119,6 +168,11 @@ def pickle_object(x):
         (count_in_list, "`row"),
         (bind, "partial"),
         (switch_collector, "`gc.disable`"),
+        (spawn, "`generator"),
+        (tick, "`ticks"),
+        (go_on, "`task"),
+        (set_buffer, "`np.setbufsize`"),
+        (set_error_call, "`np.seterrcall`"),
     ],
 )
 def test_side_effect_reports_change(fn, name) -> None:

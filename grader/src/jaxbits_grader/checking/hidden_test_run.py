@@ -5,13 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from jaxbits_grader.authoring.assignment import Assignment
-from jaxbits_grader.authoring.cell_markers import visible_tests
+from jaxbits_grader.authoring.cell_markers import solution_source, visible_tests
 from jaxbits_grader.authoring.private_names import PrivateNames
+from jaxbits_grader.cell_names import bound_names
 from jaxbits_grader.checking.failure_messages import describe_failure
-from jaxbits_grader.checking.kernel_checks import KERNEL_OPTIONS, written_modules
+from jaxbits_grader.checking.kernel_checks import (
+    KERNEL_OPTIONS,
+    watch_answer_state,
+    written_modules,
+)
 from jaxbits_grader.checking.kernel_tests import KernelTests
 from jaxbits_grader.checking.run_notes import describe_changed_argument, note_settings
 from jaxbits_grader.checking.run_record import RunRecord, RunResult
+from jaxbits_grader.checking.unsettled_tests import UnsettledTests
 from jaxbits_grader.judging.expected_values import (
     Comparison,
     ValuesUnavailable,
@@ -94,11 +100,14 @@ class _Run:
         self.tests = KernelTests(kernel, names, record, expected)
 
     def all_cells(self, notebook: ParsedNotebook) -> None:
+        unsettled = UnsettledTests(self.assignment, notebook)
         for number, cell in enumerate(notebook.cells, 1):
             if cell.cell_type != "code":
                 continue
             if cell.role is Role.TEST:
                 self._run_test(str(cell.grade_id))
+                for id in unsettled.note_test(str(cell.grade_id)):
+                    self._run_test_again(id)
                 continue
             if cell.role is Role.GIVEN:
                 self.judge.run_given(str(cell.grade_id))
@@ -108,6 +117,8 @@ class _Run:
                 self._check_before_given_cell(cell)
             self.tests.start()
             self._run_cell(cell, number)
+            if cell.role is not Role.GIVEN:
+                unsettled.note_student_cell()
         self._note_oddities(notebook)
 
     def _note_oddities(self, notebook: ParsedNotebook) -> None:
@@ -160,7 +171,27 @@ class _Run:
             if self.tests.started:
                 self.tests.census.extend(self.kernel)
 
+    def _run_test_again(self, id: str) -> None:
+        """Run a test of the same task again, and keep the later result."""
+        before = self.record.points[id].points
+        self._run_test(id)
+        if self.record.points[id].points != before:
+            self.record.odd.append(
+                f"a cell between the tests of the task changed the result of {id}"
+            )
+
     def _run_test(self, id: str) -> None:
+        """Run a test, and note whether the answer keeps state from one call to the next."""
+        task = self.assignment.task_of(id)
+        assert task is not None
+        names = bound_names(solution_source(self.assignment.cell(task.id).source))
+        with watch_answer_state(self.kernel, names) as changed:
+            self._judge_test(id)
+        if changed and self.record.points[id].points:
+            what = f"the answer changes {', '.join(changed)} in {id}"
+            self.record.odd.append(f"{what}, so its calls may depend on each other")
+
+    def _judge_test(self, id: str) -> None:
         """Let the judge run a test, and run it in the kernel if the judge cannot decide alone."""
         source, record = self.assignment.cell(id).source, self.record
         # Count compilations first, because an answer could cache what it computes for the judge.

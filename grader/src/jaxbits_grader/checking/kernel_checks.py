@@ -15,12 +15,14 @@ from jaxbits_grader.running.kernel_client import CellResult, Kernel, KernelNotSt
 _SAFE_NAME = re.compile(r"[A-Za-z_.' ]{1,80}")
 _DETECTOR = re.compile(r"[a-z_]{1,30}|x64")
 _PATCH = re.compile(r"\bpatch\.(?:object|multiple)\((\w+)")
+_FULL_NAMES = {"jnp": "jax.numpy", "np": "numpy"}
 _LIBRARIES = ("jax.", "flax.", "numpy.", "optax.")
 _IMPORT = "__import__('jaxbits_grader.checking.{}', fromlist=['x'])"
 _REPLACED = _IMPORT.format("integrity_check") + ".find_replaced(in_libraries={})"
 _WRITTEN = _IMPORT.format("integrity_check") + ".find_written_modules()"
 _FAILURE_LINE = _IMPORT.format("failure_line") + ".last_failure_line()"
 _WATCH = _IMPORT.format("detector_watch")
+_STATE = _IMPORT.format("answer_state")
 _COMPARISONS = "__import__('jaxbits_grader.judging.comparisons', fromlist=['x'])"
 _CANARIES = _IMPORT.format("canary_checks") + ".failed_canaries()"
 # Keep tracebacks minimal, because nobody sees them and IPython takes a long time to format full
@@ -66,6 +68,23 @@ def watch_detectors(kernel: Kernel) -> Iterator[list[str]]:
     # A submission can make up these names, so repeat only plausible ones.
     names = ["a detector"] if answer is None else answer.splitlines()
     found += [name if _DETECTOR.fullmatch(name) else "a detector" for name in names[:3]]
+
+
+@contextlib.contextmanager
+def watch_answer_state(kernel: Kernel, names: Iterable[str]) -> Iterator[list[str]]:
+    """Yield a list that, after the block, names the state that answers have changed in it.
+
+    Args:
+        kernel: The kernel.
+        names: The names of the answers.
+    """
+    found: list[str] = []
+    started = kernel.evaluate(f"{_STATE}.start({sorted(names)!r})") == "started"
+    yield found
+    answer = kernel.evaluate(f"{_STATE}.stop()") if started else None
+    # A submission can make up these names, so repeat only plausible ones.
+    lines = ["something"] if answer is None else answer.splitlines()
+    found += [line if _SAFE_NAME.fullmatch(line) else "something" for line in lines[:3]]
 
 
 def start_comparisons(kernel: Kernel) -> None:
@@ -135,7 +154,7 @@ class Census:
         before = self._last
         changes = self.changes(kernel)
         names = _PATCH.findall(source)
-        patched = {"jax.numpy" if name == "jnp" else name for name in names}
+        patched = {_FULL_NAMES.get(name, name) for name in names}
         patched |= {f"an attribute of {name}" for name in names}
         return changes, [
             name

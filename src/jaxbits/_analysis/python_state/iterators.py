@@ -56,6 +56,12 @@ def copy_iterator(value: Any) -> Any:
     return None if duplicate is value else duplicate
 
 
+def paused_position(value: Any) -> Any:
+    """Return a value that changes whenever an async generator or a coroutine goes on."""
+    frame = value.ag_frame if isinstance(value, types.AsyncGeneratorType) else value.cr_frame
+    return frame and (frame.f_lasti, {k: id(v) for k, v in frame.f_locals.items()})
+
+
 def iterator_position(iterator: Any, depth: int = 8) -> Any:
     """Return a value that changes whenever an iterator advances, without advancing it.
 

@@ -41,7 +41,9 @@ _Accessors = tuple[Callable[[], Any], Callable[[Any], Any]]
 _SETTINGS: dict[str, _Accessors] = {
     "decimal.setcontext": (_decimal_context, _set_decimal_context),
     "np.set_printoptions": (np.get_printoptions, lambda old: np.set_printoptions(**old)),
+    "np.setbufsize": (np.getbufsize, np.setbufsize),
     "np.seterr": (np.geterr, lambda old: np.seterr(**old)),
+    "np.seterrcall": (np.geterrcall, np.seterrcall),
     "gc.disable": (gc.isenabled, lambda was_on: gc.enable() if was_on else gc.disable()),
     "os.chdir": (_working_directory, _set_working_directory),
     "sys.setrecursionlimit": (sys.getrecursionlimit, sys.setrecursionlimit),

@@ -158,7 +158,7 @@ class StateSnapshot:
 
     If `objects` is False, the snapshot skips all objects except containers, NumPy arrays,
     and user objects, and it leaves large arrays writable. Otherwise, arrays that are too large to
-    be copied are read-only until `restore` is called.
+    be copied are read-only until `restore` or `release` is called.
 
     Attributes:
         left_out: Notes on what could not be recorded.
@@ -187,7 +187,7 @@ class StateSnapshot:
                 self._bindings.append((reference, reference.get()))
             self._record()
         except BaseException:  # An interruption must not leave the user's arrays read-only.
-            self._make_writable()
+            self.release()
             raise
 
     def _record(self) -> None:
@@ -231,7 +231,8 @@ class StateSnapshot:
             self._read_only.append(array)
             array.flags.writeable = False
 
-    def _make_writable(self) -> None:
+    def release(self) -> None:
+        """Make large arrays writable again, and keep all changes."""
         # NumPy makes a view writable only if the array that owns the memory is.
         for array in sorted(self._read_only, key=lambda array: array.base is not None):
             array.flags.writeable = True
@@ -274,7 +275,7 @@ class StateSnapshot:
 
     def restore(self) -> None:
         """Restore everything that can be restored. A generator that advanced stays advanced."""
-        self._make_writable()
+        self.release()
         for value, recorded, _ in self._mutable.values():
             # A user-defined class may raise an error. If it does, restore the rest anyway.
             with contextlib.suppress(Exception):

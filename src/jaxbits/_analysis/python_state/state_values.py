@@ -16,7 +16,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jaxbits._analysis.python_state import foreign_buffers, held_values, object_fields
-from jaxbits._analysis.python_state.iterators import is_iterator, iterator_position
+from jaxbits._analysis.python_state.iterators import is_iterator, iterator_position, paused_position
 from jaxbits._analysis.python_state.object_copies import (
     CONTAINER_TYPES,
     fill_container,
@@ -43,13 +43,16 @@ def copy_contents(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy() if value.nbytes <= MAX_ARRAY_BYTES else None
     if isinstance(value, np.random.Generator):
-        return copy.deepcopy(value.bit_generator.state)
+        return copy_contents(value.bit_generator)
     if isinstance(value, np.random.RandomState):
         return value.get_state(legacy=False)
     if isinstance(value, np.random.BitGenerator):
-        return copy.deepcopy(value.state)
+        # `spawn` counts the children, and leaves the rest of the state as it is.
+        return copy.deepcopy(value.state), getattr(value.seed_seq, "n_children_spawned", None)
     if isinstance(value, np.random.SeedSequence):
         return value.n_children_spawned
+    if isinstance(value, (types.AsyncGeneratorType, types.CoroutineType)):
+        return paused_position(value)
     if isinstance(value, random.Random):
         return value.getstate()
     if isinstance(value, CONTAINER_TYPES):
@@ -147,13 +150,13 @@ def restore_contents(value: Any, contents: Any) -> None:
     if isinstance(value, np.ndarray) and value.flags.writeable:
         value[...] = contents
     elif isinstance(value, np.random.Generator):
-        value.bit_generator.state = contents
+        restore_contents(value.bit_generator, contents)
     elif isinstance(value, np.random.RandomState):
         value.set_state(contents)
     elif isinstance(value, np.random.BitGenerator):
-        value.state = contents
-    elif isinstance(value, np.random.SeedSequence):
-        pass  # The number of children is read-only.
+        value.state = contents[0]
+    elif isinstance(value, (np.random.SeedSequence, types.AsyncGeneratorType, types.CoroutineType)):
+        pass  # The number of children and the position are read-only.
     elif isinstance(value, random.Random):
         value.setstate(contents)
     elif isinstance(value, CONTAINER_TYPES):

@@ -1,0 +1,69 @@
+"""Notice, in a student's kernel, which state answers change while a test calls them.
+
+An answer that counts its own calls could give each test of a task what this test expects, although
+a single call is right only for one of them. The grader calls `start` in the kernel before a test,
+and `stop` after it.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from jaxbits._analysis.python_state.reachable_state import find_method_references, find_references
+from jaxbits._analysis.python_state.references import Reference
+from jaxbits._analysis.python_state.snapshot import StateSnapshot
+
+_taken: list[tuple[StateSnapshot, list[Any]]] = []
+
+
+def start(names: Iterable[str]) -> str:
+    """Record the Python state that answers reach.
+
+    Args:
+        names: The names of the answers in the notebook. Those that do not exist are left out.
+
+    Returns:
+        The word "started".
+    """
+    main = vars(sys.modules["__main__"])
+    references = [found for name in names for found in _state_of(main.get(name))]
+    _taken[:] = [(StateSnapshot(references), _generators())]
+    return "started"
+
+
+def stop() -> str:
+    """Return the names of the state that has changed since `start`, one per line.
+
+    Example:
+        >>> start(["missing"])
+        'started'
+        >>> stop()
+        ''
+    """
+    snapshot, generators = _taken.pop()
+    changes = snapshot.changes()
+    snapshot.release()
+    found = {change.reference.name for change in changes}
+    found |= {f"the state of {name}" for name in snapshot.unreadable.values()}
+    if snapshot.left_out:
+        found.add("state that is too large or cannot be read")
+    if _generators() != generators:
+        found.add("a global random generator")
+    return "\n".join(sorted(found))
+
+
+def _state_of(answer: Any) -> Iterator[Reference]:
+    if isinstance(answer, type):
+        yield from find_method_references(answer)
+    elif callable(answer):
+        yield from find_references(answer)
+
+
+def _generators() -> list[Any]:
+    name, keys, *rest = np.random.get_state()
+    return [random.getstate(), name, np.asarray(keys).tobytes(), *rest]
