@@ -22,6 +22,15 @@ def scan(notebook: NotebookNode, released: NotebookNode) -> ScanFindings:
     return scan_notebook(to_parsed(notebook), to_parsed(released))
 
 
+def scan_beside_test(test: str, *sources: str) -> ScanFindings:
+    """Scan cells of a notebook that has a visible test."""
+    released = new_notebook(cells=[*RELEASED.cells, new_code_cell(test)])
+    marks = {"grade_id": "t", "grade": True, "solution": False, "locked": True, "points": 1}
+    released.cells[-1].metadata["nbgrader"] = marks
+    cells = [*RELEASED.cells, *map(new_code_cell, sources), released.cells[-1]]
+    return scan(new_notebook(cells=cells), released)
+
+
 def scan_cells(*sources: str) -> ScanFindings:
     cells = [*RELEASED.cells, *map(new_code_cell, sources)]
     return scan(new_notebook(cells=cells), RELEASED)
@@ -529,3 +538,43 @@ def test_scan_notebook_tracks_names_across_cells() -> None:
 def test_scan_notebook_skips_text_cells() -> None:
     submitted = new_notebook(cells=[*RELEASED.cells, new_markdown_cell("np.allclose = max")])
     assert scan(submitted, RELEASED) == ScanFindings((), ())
+
+
+VISIBLE = "import warnings\ncase = [1, 2]\nseen = f(case)"
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("def f(x):\n    return case[-1]", 2),
+        ("def f(x):\n    try:\n        seen\n    except NameError:\n        return 1", 3),
+        ("case = []\ndef f(x):\n    return case[-1:]", 3),
+        ("f = lambda x: [case for _ in x]", 1),
+    ],
+)
+def test_function_that_reads_variable_of_test_is_odd(source: str, line: int) -> None:
+    (note,) = scan_beside_test(VISIBLE, source).odd
+    assert note.startswith(f"cell 3, line {line}: a function uses ")
+    assert note.endswith(", a variable of a test")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "print(case)",
+        "print([seen for _ in case])",
+        "def f(x):\n    case = x + 1\n    return case",
+        "def f(case):\n    return [seen for seen in case]",
+        "import warnings\ndef f(x):\n    warnings.warn('large')\n    return x",
+    ],
+)
+def test_own_variables_and_cells_that_read_those_of_tests_are_not_odd(source: str) -> None:
+    assert scan_beside_test(VISIBLE, source).odd == ()
+
+
+def test_framework_that_the_assignment_does_not_use_is_odd() -> None:
+    found = scan_cells("from torch import nn, tensor")
+    assert found.odd == ("cell 3, line 1: imports torch, which the assignment does not use",)
+    released = new_notebook(cells=[new_code_cell("import torch")])
+    own = new_notebook(cells=[*released.cells, new_code_cell("from torch import nn")])
+    assert scan(own, released).odd == ()

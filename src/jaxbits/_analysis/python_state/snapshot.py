@@ -72,7 +72,9 @@ def _is_flat(value: Any) -> bool:
 def _is_unreadable(value: Any) -> bool:
     """Return whether an object may have state that only its C methods can change."""
     root = type(value).__module__.partition(".")[0]
-    return not callable(value) and root not in _READABLE and not is_user_object(value)
+    if value is ABSENT or callable(value) or root in _READABLE:
+        return False
+    return not is_user_object(value)
 
 
 def _is_mutable_argument(value: Any) -> bool:

@@ -10,8 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jaxbits_grader.checking.scan.name_resolution import NameResolver
+from jaxbits_grader.checking.scan.names_of_tests import names_of_tests, reads_in_functions
 from jaxbits_grader.checking.scan.visitor import scan_cell
-from jaxbits_grader.notebook import ParsedNotebook
+from jaxbits_grader.notebook import Cell, ParsedNotebook
+
+# These can compute gradients without JAX.
+_FRAMEWORKS = frozenset({"autograd", "tensorflow", "torch"})
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,8 @@ def scan_notebook(notebook: ParsedNotebook, released: ParsedNotebook) -> ScanFin
         ('cell 1, line 1: assigns to numpy.allclose, which the tests rely on',)
     """
     given = {cell.source.strip() for cell in released.cells}
-    names = NameResolver()
+    names, of_tests = NameResolver(), names_of_tests(released)
+    unexpected = _FRAMEWORKS.difference(*map(_packages, released.cells))
     tampering: list[str] = []
     odd: list[str] = []
     for number, cell in enumerate(notebook.cells, 1):
@@ -52,7 +57,15 @@ def scan_notebook(notebook: ParsedNotebook, released: ParsedNotebook) -> ScanFin
         if cell.source.strip() in given:
             names.given |= names.notebook.paths
         else:
+            for read, line in reads_in_functions(cell.source, of_tests):
+                found.add("odd", line, f"a function uses {read}, a variable of a test")
+            for package in sorted(_packages(cell) & unexpected):
+                found.add("odd", 1, f"imports {package}, which the assignment does not use")
             name = f"cell {cell.grade_id if cell.grade_id in released.marked else number}"
             tampering += found.messages("tampering", name)
             odd += found.messages("odd", name)
     return ScanFindings(tuple(tampering), tuple(odd))
+
+
+def _packages(cell: Cell) -> set[str]:
+    return {module.partition(".")[0] for module in cell.imported_modules}

@@ -69,8 +69,8 @@ UNUSUAL_MEMBERS = _members(
     functools="singledispatch singledispatchmethod",
     ipywidgets="Widget",
     jax=(
-        "distributed export extend ffi interpreters lib transfer_guard "
-        "transfer_guard_device_to_host transfer_guard_host_to_device"
+        "closure_convert distributed experimental.pjit export extend ffi interpreters lib "
+        "transfer_guard transfer_guard_device_to_host transfer_guard_host_to_device"
     ),
     logging="config setLogRecordFactory setLoggerClass",
     numpy="core ctypeslib distutils f2py",
