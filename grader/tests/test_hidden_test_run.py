@@ -157,6 +157,17 @@ def test_cell_between_tests_that_changes_nothing_is_not_noted() -> None:
             "def size(row):\n    return 1 if random.random() == first else 2",
             "a global random generator",
         ),
+        (
+            "import jax.numpy as jnp\nspare = [jnp.ones(1) for _ in range(99)]\n"
+            "def size(row):\n    next(a for a in spare if not a.is_deleted()).delete()\n"
+            "    return sum(a.is_deleted() for a in spare)",
+            "a deleted array",
+        ),
+        (
+            "import functools\ncalls = []\nnote = functools.partial(calls.append, 1)\n"
+            "def size(row):\n    note()\n    return len(calls[:])",
+            "calls",
+        ),
     ],
 )
 def test_answer_that_counts_its_calls_is_noted(answer: str, state: str) -> None:

@@ -29,6 +29,8 @@ letters = re.finditer("a", "aaaa")
 records = struct.iter_unpack("b", b"aaaa")
 pickler = pickle.Pickler(io.BytesIO())
 generator = np.random.default_rng(0)
+filled = []
+fill = functools.partial(filled.append, "call")
 
 
 async def count_up():
@@ -140,6 +142,11 @@ def set_error_call(x):
     return x
 
 
+def fill_partially(x):
+    fill()
+    return x
+
+
 def find_letter(x):
     next(letters)
     return x
@@ -169,6 +176,7 @@ def pickle_object(x):
         (bind, "partial"),
         (switch_collector, "`gc.disable`"),
         (spawn, "`generator"),
+        (fill_partially, "`append of a partial`"),
         (tick, "`ticks"),
         (go_on, "`task"),
         (set_buffer, "`np.setbufsize`"),

@@ -12,13 +12,15 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import jax
 import numpy as np
 
 from jaxbits._analysis.python_state.reachable_state import find_method_references, find_references
 from jaxbits._analysis.python_state.references import Reference
 from jaxbits._analysis.python_state.snapshot import StateSnapshot
 
-_taken: list[tuple[StateSnapshot, list[Any]]] = []
+_taken: list[tuple[StateSnapshot, list[Any], list[jax.Array]]] = []
+_MAX_PARTS = 1000
 
 
 def start(names: Iterable[str]) -> str:
@@ -32,7 +34,8 @@ def start(names: Iterable[str]) -> str:
     """
     main = vars(sys.modules["__main__"])
     references = [found for name in names for found in _state_of(main.get(name))]
-    _taken[:] = [(StateSnapshot(references), _generators())]
+    arrays = [array for found in references for array in _live_arrays(found.get())]
+    _taken[:] = [(StateSnapshot(references), _generators(), arrays)]
     return "started"
 
 
@@ -45,7 +48,7 @@ def stop() -> str:
         >>> stop()
         ''
     """
-    snapshot, generators = _taken.pop()
+    snapshot, generators, arrays = _taken.pop()
     changes = snapshot.changes()
     snapshot.release()
     found = {change.reference.name for change in changes}
@@ -54,6 +57,8 @@ def stop() -> str:
         found.add("state that is too large or cannot be read")
     if _generators() != generators:
         found.add("a global random generator")
+    if any(array.is_deleted() for array in arrays):
+        found.add("a deleted array")
     return "\n".join(sorted(found))
 
 
@@ -62,6 +67,17 @@ def _state_of(answer: Any) -> Iterator[Reference]:
         yield from find_method_references(answer)
     elif callable(answer):
         yield from find_references(answer)
+
+
+def _live_arrays(value: Any, depth: int = 3) -> Iterator[jax.Array]:
+    """Yield the JAX arrays in a value, which an answer could delete one by one to count."""
+    if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer):
+        if not value.is_deleted():
+            yield value
+    elif depth and isinstance(value, (list, tuple, dict)):
+        parts = list(value.values()) if isinstance(value, dict) else list(value)
+        for part in parts[:_MAX_PARTS]:
+            yield from _live_arrays(part, depth - 1)
 
 
 def _generators() -> list[Any]:

@@ -38,7 +38,7 @@ from jaxbits._analysis.python_state.state_values import (
 )
 
 # Objects from these modules have no state, or the detectors read it in other ways.
-_READABLE = {"builtins", "datetime", "decimal", "jax", "jaxlib"}
+_READABLE = {"builtins", "collections", "datetime", "decimal", "jax", "jaxlib"}
 _READABLE |= {"ml_dtypes", "numpy", "re", "torch"}
 
 

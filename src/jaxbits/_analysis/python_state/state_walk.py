@@ -173,6 +173,8 @@ class StateWalk:
         used = set(attribute_names(code)) if code else set()
         location = location_of_function(function.func)
         self._add("argument", "keywords of a partial", function.keywords, None, location)
+        if isinstance(function.func, types.BuiltinFunctionType):
+            self._add_owner(f"{function.func.__name__} of a partial", function.func, location)
         bound: list[tuple[int | str, Any]] = [*enumerate(function.args), *function.keywords.items()]
         for key, value in bound:
             if is_python_function(value):
@@ -259,13 +261,18 @@ class StateWalk:
                 names = used | set(vars(value))
                 self._add_attributes("function attribute", value, names, location)
         elif isinstance(value, types.BuiltinFunctionType):
-            owner = value.__self__
-            if isinstance(owner, (*_MUTABLE_TYPES, *BUFFER_TYPES)):
-                # A name of its own for a method of a container, as in `add = seen.append`.
-                self._add("owner", name, owner, None, location)
+            self._add_owner(name, value, location)
         else:
             self._add(kind, name, holder, key, location)
             self._visit_contents(value, used)
+
+    def _add_owner(
+        self, name: str, method: types.BuiltinFunctionType, location: CodeLocation | None
+    ) -> None:
+        """Add the container whose method has a name of its own, as in `add = seen.append`."""
+        owner = method.__self__
+        if isinstance(owner, (*_MUTABLE_TYPES, *BUFFER_TYPES)):
+            self._add("owner", name, owner, None, location)
 
     def _visit_class_data(self, class_: type, used: set[str], location: CodeLocation) -> None:
         """Add the data in a class, in its bases, and in the classes nested inside it."""

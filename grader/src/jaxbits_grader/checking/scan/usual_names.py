@@ -73,7 +73,8 @@ UNUSUAL_MEMBERS = _members(
         "transfer_guard transfer_guard_device_to_host transfer_guard_host_to_device"
     ),
     logging="config setLogRecordFactory setLoggerClass",
-    numpy="core ctypeslib distutils f2py",
+    numpy="core ctypeslib distutils f2py frompyfunc",
+    operator="attrgetter methodcaller",
     os="register_at_fork",
     pandas="eval read_pickle",
     string="Formatter",
