@@ -140,6 +140,24 @@ def test_each_test_counts_with_the_last_answer(answer: str, between: str) -> Non
 
 
 @harness.needs_sandbox
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "from typing import NamedTuple\nclass Row(NamedTuple):\n    count: int\n\n"
+        "def size(row):\n    return Row(len(row)).count",
+        "names = {'one': 1}\ndef size(row):\n    print(names)\n    return len(row)",
+        "import functools\n@functools.lru_cache\ndef double(n):\n    return 2 * n\n"
+        "def size(row):\n    return double(len(row)) // 2",
+        "import jax\ncount = jax.jit(lambda row: len(row))\n"
+        "def size(row):\n    return int(count(row))",
+    ],
+)
+def test_answer_without_state_is_not_noted(answer: str) -> None:
+    found = grade_size(answer)
+    assert ([cell.points for cell in found.points], found.odd) == ([1, 2], ())
+
+
+@harness.needs_sandbox
 def test_cell_between_tests_that_changes_nothing_is_not_noted() -> None:
     found = grade_size("def size(row):\n    return len(row)", "print(size([1, 2, 3]))")
     assert ([cell.points for cell in found.points], found.odd) == ([1, 2], ())

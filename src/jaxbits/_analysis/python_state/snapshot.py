@@ -38,8 +38,8 @@ from jaxbits._analysis.python_state.state_values import (
 )
 
 # Objects from these modules have no state, or the detectors read it in other ways.
-_READABLE = {"builtins", "collections", "datetime", "decimal", "jax", "jaxlib"}
-_READABLE |= {"ml_dtypes", "numpy", "re", "torch"}
+_READABLE = {"_collections", "builtins", "collections", "datetime", "decimal", "functools", "jax"}
+_READABLE |= {"jaxlib", "ml_dtypes", "numpy", "re", "torch"}
 
 
 @dataclass(frozen=True)
