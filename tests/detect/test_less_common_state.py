@@ -52,6 +52,7 @@ class Pause:
 
 ticks = count_up()
 task = pause_forever()
+task.send(None)  # Python warns if a coroutine never starts.
 
 
 class Shelf(dict):
