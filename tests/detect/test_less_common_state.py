@@ -41,7 +41,9 @@ async def count_up():
 
 
 async def pause_forever():
+    number = 0
     while True:
+        number += 1
         await Pause()
 
 
