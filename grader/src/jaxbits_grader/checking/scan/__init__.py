@@ -10,7 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jaxbits_grader.checking.scan.name_resolution import NameResolver
-from jaxbits_grader.checking.scan.names_of_tests import names_of_tests, reads_in_functions
+from jaxbits_grader.checking.scan.names_of_tests import (
+    names_only_in_tests,
+    reads_in_functions,
+)
 from jaxbits_grader.checking.scan.visitor import scan_cell
 from jaxbits_grader.notebook import Cell, ParsedNotebook
 
@@ -46,7 +49,7 @@ def scan_notebook(notebook: ParsedNotebook, released: ParsedNotebook) -> ScanFin
         ('cell 1, line 1: assigns to numpy.allclose, which the tests rely on',)
     """
     given = {cell.source.strip() for cell in released.cells}
-    names, of_tests = NameResolver(), names_of_tests(released)
+    names, of_tests = NameResolver(), names_only_in_tests(released)
     unexpected = _FRAMEWORKS.difference(*map(_packages, released.cells))
     tampering: list[str] = []
     odd: list[str] = []

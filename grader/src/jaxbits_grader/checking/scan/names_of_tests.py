@@ -19,7 +19,7 @@ _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 _GLOBAL_READS = ("LOAD_GLOBAL", "LOAD_NAME")
 
 
-def names_of_tests(released: ParsedNotebook) -> frozenset[str]:
+def names_only_in_tests(released: ParsedNotebook) -> frozenset[str]:
     """Return the names that only the visible tests of an assignment bind, without imports."""
     tests: set[str] = set()
     others: set[str] = set()
