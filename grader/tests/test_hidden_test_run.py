@@ -191,8 +191,8 @@ def test_cell_between_tests_that_changes_nothing_is_not_noted() -> None:
 def test_answer_that_counts_its_calls_is_noted(answer: str, state: str) -> None:
     found = grade_size(answer)
     assert [cell.points for cell in found.points] == [1, 2]
-    note = f"the answer changes {state} in size-two, so its calls may depend on each other"
-    assert note in found.odd
+    what = "the answer changes state, or its state cannot be read"
+    assert f"in size-two, {what}: {state}" in found.odd
 
 
 @harness.needs_sandbox

@@ -40,7 +40,7 @@ def start(names: Iterable[str]) -> str:
 
 
 def stop() -> str:
-    """Return the names of the state that has changed since `start`, one per line.
+    """Return the names of the state that has changed since `start` or cannot be read, one per line.
 
     Example:
         >>> start(["missing"])
@@ -52,9 +52,9 @@ def stop() -> str:
     changes = snapshot.changes()
     snapshot.release()
     found = {change.reference.name for change in changes}
-    found |= {f"the state of {name}" for name in snapshot.unreadable.values()}
+    found.update(snapshot.unreadable.values())
     if snapshot.left_out:
-        found.add("state that is too large or cannot be read")
+        found.add("more state")
     if _generators() != generators:
         found.add("a global random generator")
     if any(array.is_deleted() for array in arrays):

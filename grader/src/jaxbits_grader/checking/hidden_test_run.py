@@ -188,8 +188,8 @@ class _Run:
         with watch_answer_state(self.kernel, names) as changed:
             self._judge_test(id)
         if changed and self.record.points[id].points:
-            what = f"the answer changes {', '.join(changed)} in {id}"
-            self.record.odd.append(f"{what}, so its calls may depend on each other")
+            what = "the answer changes state, or its state cannot be read"
+            self.record.odd.append(f"in {id}, {what}: {', '.join(changed)}")
 
     def _judge_test(self, id: str) -> None:
         """Let the judge run a test, and run it in the kernel if the judge cannot decide alone."""

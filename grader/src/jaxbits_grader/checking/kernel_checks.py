@@ -72,7 +72,7 @@ def watch_detectors(kernel: Kernel) -> Iterator[list[str]]:
 
 @contextlib.contextmanager
 def watch_answer_state(kernel: Kernel, names: Iterable[str]) -> Iterator[list[str]]:
-    """Yield a list that, after the block, names the state that answers have changed in it.
+    """Yield a list that, after the block, names the state that answers may have changed in it.
 
     Args:
         kernel: The kernel.
