@@ -190,9 +190,33 @@ def test_cell_between_tests_that_changes_nothing_is_not_noted() -> None:
 )
 def test_answer_that_counts_its_calls_is_noted(answer: str, state: str) -> None:
     found = grade_size(answer)
-    assert [cell.points for cell in found.points] == [1, 2]
+    # The grader repeats a call between the tests, so the second test usually gets a wrong count.
+    assert found.points[0].points == 1
     what = "the answer changes state, or its state cannot be read"
-    assert f"in size-two, {what}: {state}" in found.odd
+    assert f"in size-one, {what}: {state}" in found.odd
+    assert "after size-one, the same call of the answer had a different result" in found.odd
+
+
+@harness.needs_sandbox
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "import os\ndef size(row):\n"
+        "    os.environ['CALLS'] = os.environ.get('CALLS', '') + 'x'\n"
+        "    return len(os.environ['CALLS'])",
+        "from pathlib import Path\nbook = Path('calls.txt')\nbook.write_text('')\n"
+        "def size(row):\n    book.write_text(book.read_text() + 'x')\n"
+        "    return len(book.read_text())",
+        "stop = ValueError('stop')\ndef size(row):\n    try:\n        raise stop\n"
+        "    except ValueError:\n        pass\n    part, found = stop.__traceback__, 0\n"
+        "    while part is not None:\n        part, found = part.tb_next, found + 1\n"
+        "    return found",
+    ],
+)
+def test_answer_that_keeps_state_elsewhere_is_noted(answer: str) -> None:
+    found = grade_size(answer)
+    assert [cell.points for cell in found.points] == [1, 0]
+    assert "after size-one, the same call of the answer had a different result" in found.odd
 
 
 @harness.needs_sandbox

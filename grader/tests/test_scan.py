@@ -210,6 +210,24 @@ ODD = {
     "an unusual module": "import tornado.ioloop",
     "part of IPython": "from IPython.core.compilerop import CachingCompiler",
     "sys.modules": "import sys\nparts = sys.modules",
+    "the grader's own package": "import sys\nis_graded = 'jaxbits_grader' in sys.modules",
+    "the time in a function": "import time\ndef f(x):\n    return x * (time.time() < 9e9)",
+    "the caller's file": (
+        "import warnings\ndef f(x):\n    with warnings.catch_warnings(record=True) as seen:\n"
+        "        warnings.warn('here', stacklevel=2)\n    return x * len(seen[0].filename)"
+    ),
+    "how deep the stack is": (
+        "def f(x):\n    try:\n        return f(x)\n    except RecursionError:\n        return x"
+    ),
+    "whether a tracer is read": (
+        "def f(x):\n    try:\n        return float(x)\n"
+        "    except jax.errors.ConcretizationTypeError:\n        return x"
+    ),
+    "the name of a function": "def f(update, x):\n    return x * (update.__name__ == 'step')",
+    "who owns the memory": "def f(x):\n    return x * x.flags.owndata",
+    "whether memory is writeable": "def f(x):\n    return x * x.flags.writeable",
+    "hits of a cache": "def f(x):\n    return x * cached.cache_info().hits",
+    "the traceback of an error": "def f(error):\n    return error.__traceback__",
     "sys of another module": "import os\nparts = os.sys.modules",
     "a computed attribute": "import json\ngetattr(json, 'du' + 'mps')",
     "getattr as a value": "import functools\nfunctools.reduce(getattr, ['a'], f)",
@@ -385,6 +403,7 @@ HONEST = {
     "re-imports": "import jax, numpy as np, jax.numpy as jnp\nfrom jaxbits import testing, detect",
     "NumPy assigned to np": "import numpy\nnp = numpy",
     "random seeds": "np.random.seed(0)\nrng = np.random.default_rng(0)",
+    "the time between calls": "import time\nbegan = time.time()\nprint(time.time() - began)",
     "Colab": "if 'google.colab' in sys.modules:\n    print('there')",
     "a dataclass": (
         "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass P:\n    x: float\n    y: int = 0"  # noqa: E501

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import decimal
 import functools
 import gc
 import io
+import itertools
+import math
 import pickle
 import re
 import struct
@@ -31,6 +34,13 @@ pickler = pickle.Pickler(io.BytesIO())
 generator = np.random.default_rng(0)
 filled = []
 fill = functools.partial(filled.append, "call")
+
+
+precision = decimal.Context(prec=1)
+zeros = [0.0] * 99
+unknown = [math.nan] * 99
+following = itertools.count().__next__
+advance = functools.partial(next, itertools.count())
 
 
 async def count_up():
@@ -165,9 +175,39 @@ def pickle_object(x):
     return x
 
 
+def raise_precision(x):
+    precision.prec += 1
+    return x * precision.prec
+
+
+def negate_zero(x):
+    found = sum(math.copysign(1.0, zero) < 0 for zero in zeros)
+    zeros[found] = -0.0
+    return x * found
+
+
+def replace_nan(x):
+    found = sum(number == number for number in unknown)
+    unknown[found] = 1.0
+    return x * found
+
+
+def call_bound_next(x):
+    return x * following()
+
+
+def call_partial_next(x):
+    return x * advance()
+
+
 @pytest.mark.parametrize(
     ("fn", "name"),
     [
+        (raise_precision, "`precision`"),
+        (negate_zero, "`zeros"),
+        (replace_nan, "`unknown"),
+        (call_bound_next, "`following`"),
+        (call_partial_next, "of a partial"),
         (advance_pairs, "`pairs`"),
         (fill_table, "`table"),
         (fill_rows, "`rows"),

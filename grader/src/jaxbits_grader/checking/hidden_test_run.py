@@ -98,6 +98,7 @@ class _Run:
         self.kernel, self.judge, self.names, self.record = kernel, judge, names, record
         self.assignment = record.assignment
         self.tests = KernelTests(kernel, names, record, expected)
+        self.task = ""
 
     def all_cells(self, notebook: ParsedNotebook) -> None:
         unsettled = UnsettledTests(self.assignment, notebook)
@@ -119,6 +120,7 @@ class _Run:
             self._run_cell(cell, number)
             if cell.role is not Role.GIVEN:
                 unsettled.note_student_cell()
+                self.judge.forget_calls()
         self._note_oddities(notebook)
 
     def _note_oddities(self, notebook: ParsedNotebook) -> None:
@@ -185,11 +187,18 @@ class _Run:
         task = self.assignment.task_of(id)
         assert task is not None
         names = bound_names(solution_source(self.assignment.cell(task.id).source))
+        if task.id != self.task:
+            self.task = task.id
+            self.judge.forget_calls()
         with watch_answer_state(self.kernel, names) as changed:
             self._judge_test(id)
         if changed and self.record.points[id].points:
             what = "the answer changes state, or its state cannot be read"
             self.record.odd.append(f"in {id}, {what}: {', '.join(changed)}")
+        if not self.judge.repeat_calls(self.kernel) and self.record.points[id].points:
+            self.record.odd.append(
+                f"after {id}, the same call of the answer had a different result"
+            )
 
     def _judge_test(self, id: str) -> None:
         """Let the judge run a test, and run it in the kernel if the judge cannot decide alone."""

@@ -45,7 +45,8 @@ def decode_buffer(name: str, shape: list[int], text: str) -> np.ndarray[Any, Any
     raw = base64.b64decode(text, validate=True)
     if len(raw) != math.prod(shape) * dtype.itemsize:
         raise NotPlain("an array must have as many bytes as its shape and dtype require")
-    return np.frombuffer(bytearray(raw), dtype).reshape(shape)
+    # A copy owns its memory, as the arrays of a notebook usually do.
+    return np.frombuffer(raw, dtype).reshape(shape).copy()
 
 
 def encode_jax_array(array: jax.Array) -> Data:

@@ -13,12 +13,15 @@ from jaxbits_grader.authoring.assignment import Assignment
 from jaxbits_grader.authoring.cell_markers import solution_source
 from jaxbits_grader.authoring.variants import draw_variant
 from jaxbits_grader.cell_names import bound_names, used_names
+from jaxbits_grader.judging.call_log import CallLog
 from jaxbits_grader.judging.judge import Judge, JudgeEnded, JudgeNotStarted, Verdict, launch_judge
 from jaxbits_grader.notebook import nbgrader_metadata
 from jaxbits_grader.running.kernel_client import Kernel, KernelNotStarted
 from jaxbits_grader.running.limits import Limits
 
 _SERVER = "__import__('jaxbits_grader.judging.answer_server', fromlist=['x'])"
+# What repeating calls may add to each test. A test usually takes longer than this.
+_REPEATED_CALLS, _REPEATED_SECONDS = 4, 0.05
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class JudgeSession:
         self._judge: Judge | None = None
         self._given: list[_Given] = []
         self._answers = _answer_names(assignment)
+        self._calls = CallLog()
         # The same for everybody, but unknown unless one has the hidden tests of this variant.
         sources = "".join(cell.source for cell in assignment.notebook.cells)
         self._secret = hashlib.sha256(sources.encode()).hexdigest()
@@ -110,8 +114,10 @@ class JudgeSession:
         def ask(request: str) -> str | None:
             nonlocal spent
             began = time.monotonic()
-            reply = kernel.evaluate(f"{_SERVER}.answer({request!r}, {self._prefix!r})")
-            spent += time.monotonic() - began
+            reply = self._ask(kernel, request)
+            seconds = time.monotonic() - began
+            spent += seconds
+            self._calls.note(request, reply, seconds)
             if spent > self._limits.cell_seconds:
                 raise JudgeEnded("the test took too long")
             return reply
@@ -126,6 +132,28 @@ class JudgeSession:
         except JudgeEnded as reason:
             self._judge = None
             return Verdict(error=("TimeoutError", str(reason)), ended=True)
+
+    def forget_calls(self) -> None:
+        """Forget the calls so far, because another task begins or the answer may change."""
+        self._calls.clear()
+
+    def repeat_calls(self, kernel: Kernel) -> bool:
+        """Repeat calls that the tests of the task have made, and return whether nothing differs.
+
+        Args:
+            kernel: The kernel.
+
+        Raises:
+            RunEnded: If the kernel died or had to be killed.
+        """
+        return self._calls.repeat(
+            lambda request: self._ask(kernel, request),
+            most=_REPEATED_CALLS,
+            seconds=_REPEATED_SECONDS,
+        )
+
+    def _ask(self, kernel: Kernel, request: str) -> str | None:
+        return kernel.evaluate(f"{_SERVER}.answer({request!r}, {self._prefix!r})")
 
     def _used_answers(self, source: str) -> list[str]:
         return sorted(used_names(source) & self._answers)

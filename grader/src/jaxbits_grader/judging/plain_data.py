@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -143,7 +144,8 @@ class Codec:
             "NoneType": lambda value: None,
             "bool": _exactly(bool),
             "int": _exactly(int),
-            "str": _exactly(str),
+            # Python interns the strings in a notebook that look like names.
+            "str": lambda text: sys.intern(_exactly(str)(text)),
             "float": float.fromhex,
             "complex": lambda re, im: complex(float.fromhex(re), float.fromhex(im)),
             "ellipsis": lambda: ...,

@@ -6,6 +6,7 @@ import array
 import collections
 import contextlib
 import copy
+import decimal
 import random
 import types
 from collections.abc import Iterable, Iterator
@@ -30,6 +31,7 @@ MAX_ARRAY_BYTES = 1 << 22
 PLAIN_TYPES = (bool, int, float, complex, str, bytes, type(None))
 BUFFER_TYPES = (bytearray, array.array)
 """Mutable sequences of numbers that are no arrays."""
+DECIMAL_SETTINGS = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
 OPAQUE_TYPES = (type, types.ModuleType, types.FunctionType, types.MethodType, jax.Array, Tracer)
 
 
@@ -55,6 +57,9 @@ def copy_contents(value: Any) -> Any:
         return paused_position(value)
     if isinstance(value, random.Random):
         return value.getstate()
+    if isinstance(value, decimal.Context):
+        # The flags record what calculations have done.
+        return {name: getattr(value, name) for name in DECIMAL_SETTINGS}
     if isinstance(value, CONTAINER_TYPES):
         items = items_of(value)
         is_list = isinstance(value, (list, collections.deque))
@@ -94,10 +99,15 @@ def is_same(a: Any, b: Any) -> bool:
     """Return whether a value is unchanged.
 
     Plain values, arrays, and containers are compared by equality, and other objects by identity.
+    Numbers of different types are not equal, and neither are 0.0 and -0.0, but NaN equals NaN.
 
     Args:
         a: The earlier value.
         b: The current value.
+
+    Example:
+        >>> is_same([float("nan"), 1], [float("nan"), 1]), is_same([0.0], [-0.0]), is_same(1, True)
+        (True, False, False)
     """
     if a is b:
         return True
@@ -108,11 +118,17 @@ def is_same(a: Any, b: Any) -> bool:
         return kept and (a.tobytes() == b.tobytes() if a.dtype != object else is_same([*a], [*b]))
     if isinstance(a, dict):
         # A function can keep state in the order of the keys, too.
-        return list(a) == list(b) and all(is_same(a[key], b[key]) for key in a)
+        return is_same([*a], [*b]) and all(is_same(a[key], b[key]) for key in a)
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(map(is_same, a, b))
-    if isinstance(a, (*PLAIN_TYPES, *BUFFER_TYPES, set, np.generic)):
-        return bool(a == b) or a != a
+    if isinstance(a, (float, complex)):
+        return repr(a) == repr(b)
+    if isinstance(a, np.generic):
+        return bool(a.tobytes() == b.tobytes())
+    if isinstance(a, set):
+        return bool(a == b) and set(map(type, a)) == set(map(type, b))
+    if isinstance(a, (*PLAIN_TYPES, *BUFFER_TYPES)):
+        return bool(a == b)
     return False
 
 
@@ -159,6 +175,9 @@ def restore_contents(value: Any, contents: Any) -> None:
         pass  # The number of children and the position are read-only.
     elif isinstance(value, random.Random):
         value.setstate(contents)
+    elif isinstance(value, decimal.Context):
+        for name, setting in contents.items():
+            setattr(value, name, setting)
     elif isinstance(value, CONTAINER_TYPES):
         fill_container(value, contents.items() if isinstance(contents, dict) else contents)
     elif isinstance(value, BUFFER_TYPES):

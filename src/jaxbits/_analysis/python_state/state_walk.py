@@ -21,6 +21,7 @@ from jaxbits._analysis.code_location import (
     location_of_function,
 )
 from jaxbits._analysis.python_state import held_values, object_copies, object_fields
+from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.references import (
     Reference,
     attribute_names,
@@ -43,6 +44,8 @@ _CONSTRUCTION = {"__init__", "__new__", "__post_init__"}
 _NEVER_IN_TRACE = {"__repr__", "__str__", "__class__", "__eq__", "__hash__", "__wrapped__"}
 _NEVER_IN_TRACE |= {*_CONSTRUCTION, "__init_subclass__"}
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+# Methods of objects that are written in C, such as `seen.append` or `counter.__next__`.
+_BOUND_IN_C = (types.BuiltinFunctionType, types.MethodWrapperType)
 _MUTABLE_TYPES = (list, dict, set, collections.deque, np.ndarray, *GENERATORS)
 
 
@@ -173,13 +176,13 @@ class StateWalk:
         used = set(attribute_names(code)) if code else set()
         location = location_of_function(function.func)
         self._add("argument", "keywords of a partial", function.keywords, None, location)
-        if isinstance(function.func, types.BuiltinFunctionType):
+        if isinstance(function.func, _BOUND_IN_C):
             self._add_owner(f"{function.func.__name__} of a partial", function.func, location)
         bound: list[tuple[int | str, Any]] = [*enumerate(function.args), *function.keywords.items()]
         for key, value in bound:
             if is_python_function(value):
                 self.waiting.append(value)
-            elif isinstance(value, _MUTABLE_TYPES) or is_user_object(value):
+            elif isinstance(value, _MUTABLE_TYPES) or is_user_object(value) or is_iterator(value):
                 label = f"{key} of a partial" if isinstance(key, int) else key
                 self._add("argument", label, value, None, location)
                 name = global_name(value, function.func) or _parameter_name(code, key)
@@ -260,18 +263,16 @@ class StateWalk:
             if isinstance(value, types.FunctionType) and is_user_code(value.__code__.co_filename):
                 names = used | set(vars(value))
                 self._add_attributes("function attribute", value, names, location)
-        elif isinstance(value, types.BuiltinFunctionType):
+        elif isinstance(value, _BOUND_IN_C):
             self._add_owner(name, value, location)
         else:
             self._add(kind, name, holder, key, location)
             self._visit_contents(value, used)
 
-    def _add_owner(
-        self, name: str, method: types.BuiltinFunctionType, location: CodeLocation | None
-    ) -> None:
-        """Add the container whose method has a name of its own, as in `add = seen.append`."""
+    def _add_owner(self, name: str, method: Any, location: CodeLocation | None) -> None:
+        """Add the object whose method has a name of its own, as in `add = seen.append`."""
         owner = method.__self__
-        if isinstance(owner, (*_MUTABLE_TYPES, *BUFFER_TYPES)):
+        if isinstance(owner, (*_MUTABLE_TYPES, *BUFFER_TYPES)) or is_iterator(owner):
             self._add("owner", name, owner, None, location)
 
     def _visit_class_data(self, class_: type, used: set[str], location: CodeLocation) -> None:

@@ -43,6 +43,8 @@ def reads_in_functions(source: str, names: Collection[str]) -> Iterator[tuple[st
     Example:
         >>> list(reads_in_functions("def f(x):\n    return x + case\nprint(case)", {"case"}))
         [('case', 2)]
+        >>> list(reads_in_functions("f = lambda x: x + ('case' in globals())", {"case"}))
+        [('case', 1)]
     """
     tree = parse_cell(source) if names else None
     if tree is None:
@@ -58,10 +60,15 @@ def _reads(
     code: types.CodeType, names: Collection[str], *, in_function: bool
 ) -> Iterator[tuple[str, int]]:
     if in_function:
+        # As in `"case" in globals()`.
+        asks = "globals" in code.co_names
         for instruction in dis.get_instructions(code):
-            if instruction.opname in _GLOBAL_READS and instruction.argval in names:
+            is_read = instruction.opname in _GLOBAL_READS
+            is_text = asks and instruction.opname == "LOAD_CONST"
+            value = instruction.argval
+            if (is_read or is_text) and isinstance(value, str) and value in names:
                 line = instruction.positions.lineno if instruction.positions else None
-                yield str(instruction.argval), line or code.co_firstlineno
+                yield value, line or code.co_firstlineno
     for part in code.co_consts:
         if isinstance(part, types.CodeType):
             is_function = in_function or part.co_name not in _COMPREHENSIONS

@@ -83,6 +83,8 @@ def _describe_attribute(node: ast.Attribute, names: NameResolver) -> str | None:
     name, owner = node.attr, node.value
     if name == "findCaller":
         return "looks for its caller (findCaller)"
+    if name == "__name__" and isinstance(owner, ast.Name) and names.is_local(owner.id):
+        return "reads the name of an object that a function is given (__name__)"
     if name == "__dict__" and not _is_own(owner, names):
         return "accesses all attributes of an object (__dict__)"
     if isinstance(node.ctx, ast.Store):
@@ -102,6 +104,8 @@ def _describe_attribute(node: ast.Attribute, names: NameResolver) -> str | None:
             return f"sets a special attribute ({name})"
         if (names.path(owner) or "") == "jax.config" and names.is_in_function:
             return f"changes a setting inside a function (jax.config.{name})"
+    elif name == "writeable":  # Large arrays that an answer keeps are read-only during a test.
+        return "asks whether an array is writeable"
     if _is_accessor(node):
         return None  # Such a call is judged as a whole.
     return describe_name(name)

@@ -71,6 +71,20 @@ def describe_path(path: str) -> str | None:
     return None
 
 
+def describe_surroundings(path: str) -> str | None:
+    """Return what a function learns about its surroundings from this object, or None if nothing.
+
+    Example:
+        >>> describe_surroundings("os.environ.get"), describe_surroundings("os.path.join")
+        ('a function uses os.environ, which may tell it what calls it', None)
+    """
+    parts = path.split(".")
+    wholes = (".".join(parts[:length]) for length in range(1, len(parts) + 1))
+    found = next((whole for whole in wholes if whole in usual_names.SURROUNDINGS), None)
+    what = found and found.removeprefix("builtins.")
+    return what and f"a function uses {what}, which may tell it what calls it"
+
+
 def describe_name(name: str) -> str | None:
     """Return what is odd about an attribute with this name, or None if nothing is."""
     if name in usual_names.UNUSUAL_ATTRIBUTES | usual_names.IMPORTED_ELSEWHERE:

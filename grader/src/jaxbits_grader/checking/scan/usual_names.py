@@ -120,11 +120,24 @@ SPECIAL_NAMES = _words(
     __match_args__ __matmul__ __missing__ __mod__ __module__ __mul__ __name__ __ne__ __neg__ __new__
     __next__ __notes__ __or__ __origin__ __pos__ __post_init__ __pow__ __qualname__ __radd__
     __repr__ __reversed__ __rmatmul__ __rmul__ __round__ __rpow__ __rsub__ __rtruediv__ __set__
-    __set_name__ __setitem__ __slots__ __str__ __sub__ __traceback__ __truediv__ __version__
+    __set_name__ __setitem__ __slots__ __str__ __sub__ __truediv__ __version__
     __wrapped__ __xor__
     """
 )
 """The special attributes that answers usually read."""
+
+SURROUNDINGS = _words(
+    """
+    decimal.getcontext locale logging os.cpu_count os.environ os.getcwd os.getenv os.getpid
+    os.getppid os.listdir os.stat os.times os.uname platform psutil secrets socket sys.argv
+    sys.exc_info sys.executable sys.flags sys.getrefcount sys.getsizeof sys.path time
+    datetime.date.today datetime.datetime.now datetime.datetime.today datetime.datetime.utcnow uuid
+    numpy.getbufsize numpy.geterr numpy.get_printoptions warnings.catch_warnings warnings.filters
+    builtins.RecursionError builtins.open builtins.id jax.core.Tracer jax.errors
+    """
+)
+"""What tells a function where, when, or by what it is called. Answers usually compute the same
+everywhere, so they use these at most outside of functions."""
 
 SETTINGS = (
     "calendar.setfirstweekday",
@@ -146,12 +159,13 @@ NEVER_ASSIGNED = ("__class__", "__module__", "__qualname__", "__wrapped__")
 UNUSUAL_ATTRIBUTES = _words(
     """
     _analysis _core _current_frames _equality _getframe _jax_compat _src addFilter addHandler
-    addaudithook ag_code ag_frame call_at call_later call_soon call_soon_threadsafe constvars
-    control_handlers cr_await cr_code def_abstract_eval def_impl display_formatter eqns ev ex
-    exec_module f_builtins f_code get_coro get_field get_loop get_stack gi_code gi_yieldfrom
-    interpreters invars load_module meta_path monitoring outvars path_hooks pub_socket pub_thread
-    run_cell run_cell_magic run_code run_line_magic setprofile settrace shell_handlers
-    type_printers user_global_ns user_module user_ns
+    addaudithook ag_code ag_frame cache_info call_at call_later call_soon call_soon_threadsafe
+    constvars control_handlers cr_await cr_code def_abstract_eval def_impl display_formatter
+    eqns ev ex exec_module f_builtins f_code get_coro get_field get_loop get_stack gi_code
+    gi_yieldfrom interpreters invars load_module meta_path monitoring outvars owndata path_hooks
+    pub_socket pub_thread run_cell run_cell_magic run_code run_line_magic setprofile settrace
+    shell_handlers tb_next type_printers user_global_ns user_module user_ns
     """
 )
-"""Attributes that lead to other code, to the loop that runs cells, or into JAX's programs."""
+"""Attributes that lead to other code, to the loop that runs cells, or into JAX's programs, or that
+tell a function what calls it."""

@@ -21,6 +21,7 @@ from jaxbits_grader.checking.scan.unusual_access import describe_access
 from jaxbits_grader.checking.scan.unusual_paths import (
     describe_import,
     describe_path,
+    describe_surroundings,
     describe_value,
 )
 from jaxbits_grader.notebook import MAX_CELL_CHARACTERS
@@ -132,7 +133,8 @@ class _Visitor(ast.NodeVisitor):
         super().visit(node)
 
     def _describe(self, path: str) -> str | None:
-        return patterns.describe_use(path) or describe_path(path)
+        found = patterns.describe_use(path) or describe_path(path)
+        return found or (describe_surroundings(path) if self.names.is_in_function else None)
 
     def visit_Assign(self, node: _Assignment) -> None:
         self.generic_visit(node)
@@ -301,9 +303,10 @@ class _Visitor(ast.NodeVisitor):
 
     def visit_Compare(self, node: ast.Compare) -> None:
         self.visit(node.left)
+        asks_for_colab = isinstance(node.left, ast.Constant) and node.left.value == "google.colab"
         for other in node.comparators:
-            # Asking whether a module has been imported, such as google.colab, is usual.
-            if self.names.path(other) != "sys.modules":
+            # Asking whether the notebook runs in Colab is usual.
+            if not (asks_for_colab and self.names.path(other) == "sys.modules"):
                 self.visit(other)
 
     def visit_Dict(self, node: ast.Dict) -> None:
