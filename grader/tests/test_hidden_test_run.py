@@ -176,6 +176,11 @@ def test_cell_between_tests_that_changes_nothing_is_not_noted() -> None:
             "a global random generator",
         ),
         (
+            "import torch\ntorch.manual_seed(0)\ndef size(row):\n"
+            "    torch.manual_seed(torch.initial_seed() + 1)\n    return torch.initial_seed()",
+            "a global random generator",
+        ),
+        (
             "import jax.numpy as jnp\nspare = [jnp.ones(1) for _ in range(99)]\n"
             "def size(row):\n    next(a for a in spare if not a.is_deleted()).delete()\n"
             "    return sum(a.is_deleted() for a in spare)",
