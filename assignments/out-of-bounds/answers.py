@@ -659,3 +659,34 @@ def recover(short, long, total):
         "staff": staff,
         "beyond": beyond,
     }
+
+
+# %% riders · wrong: counts in the dtype of the tickets
+def riders(board, leave, stations):
+    counts = (board >= 0) & (board < stations) & (leave > board)
+    on = jnp.where(counts, board, stations)
+    off = jnp.where(counts, jnp.minimum(leave, stations), stations)
+    change = jnp.zeros(stations + 1, board.dtype).at[on].add(1).at[off].add(-1)
+    return jnp.cumsum(change)[:stations]
+
+
+# %% recover · wrong: solves for the counts in float32
+def recover(short, long, total):
+    n = len(short)
+    # the unknowns are the stations, cancelled, staff, and beyond without station n
+    # (beyond counts station n separately, because `long` counts it)
+    A = np.zeros((2 * n + 2, n + 4), np.float32)
+    for k in range(n):
+        A[k, k] = A[n + k, k] = 1
+    A[n - 1, n] = A[2 * n, n] = 1  # -1 is the last counter
+    A[n - 2, n + 1] = A[2 * n - 1, n + 1] = 1  # -2 is the one before it
+    A[2 * n, n + 2] = 1  # station n
+    A[2 * n + 1] = 1  # the total
+    b = jnp.concatenate([short, long, jnp.array([total])]).astype(jnp.float32)
+    found = jnp.round(jnp.linalg.lstsq(A, b)[0]).astype(jnp.int32)
+    return {
+        "stations": found[:n],
+        "cancelled": found[n],
+        "staff": found[n + 1],
+        "beyond": found[n + 2] + found[n + 3],
+    }
