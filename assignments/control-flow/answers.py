@@ -847,3 +847,45 @@ def model_runs(levels, group):
         "loops, vmap of map": len(rows) * rows.max(axis=0).sum(),
     }
     return {name: int(count) for name, count in counts.items()}
+
+
+# %% siren · wrong: pads with a level below the alarm level, which an unsigned integer may not have
+def prepare(levels, alarm):
+    size = min(size for size in SIZES if size >= len(levels))
+    padded = np.full(size, alarm - 1, np.float32)  # below the alarm level, so it ends a run
+    padded[: len(levels)] = levels
+    return padded, np.int32(len(levels)), np.float32(alarm)
+
+
+def longest(padded, count, alarm):
+
+    def minute(state, level):
+        run, longest = state
+        run = jnp.where(level > alarm, run + 1, 0)
+        return (run, jnp.maximum(longest, run)), None
+
+    return lax.scan(minute, (jnp.int32(0), jnp.int32(0)), padded)[0][1]
+
+
+# %% model-runs · wrong: lowers the levels in the caller's list
+def model_runs(levels, group):
+    needed = [0] * len(levels)
+    for k in range(len(levels)):
+        while levels[k] > ALARM:
+            levels[k] -= 0.5
+            needed[k] += 1
+    needed = np.array(needed)
+    rows = needed.reshape(-1, group)
+    counts = {
+        "where": len(levels),
+        "vmap": len(levels),
+        "map": (needed > 0).sum(),
+        "map, batched": len(levels),
+        "map of rows": group * (rows > 0).any(axis=1).sum(),
+        "vmap of rows": len(levels),
+        "loops, map": needed.sum(),
+        "loops, vmap": len(levels) * needed.max(),
+        "loops, map of vmap": group * rows.max(axis=1).sum(),
+        "loops, vmap of map": len(rows) * rows.max(axis=0).sum(),
+    }
+    return {name: int(count) for name, count in counts.items()}
