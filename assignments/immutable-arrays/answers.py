@@ -696,3 +696,11 @@ def soften(levels, step):
         return left.at[:-1].max(left[1:] - step)
 
     return lax.fori_loop(0, 256, sweep, jnp.asarray(levels))
+
+
+# %% rehearse · wrong: takes the orders out of the caller's list
+def rehearse(step, plan, orders):
+    plans = [plan]
+    while orders:
+        plans.append(step(jax.tree.map(jnp.copy, plans[-1]), orders.pop(0)))
+    return plans
