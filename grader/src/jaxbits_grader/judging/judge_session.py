@@ -21,7 +21,7 @@ from jaxbits_grader.running.limits import Limits
 
 _SERVER = "__import__('jaxbits_grader.judging.answer_server', fromlist=['x'])"
 # What repeating calls may add to each test. A test usually takes longer than this.
-_REPEATED_CALLS, _REPEATED_SECONDS = 4, 0.05
+_REPEATED_CALLS, _REPEATED_SECONDS = 2, 0.05
 
 
 @dataclass(frozen=True)
