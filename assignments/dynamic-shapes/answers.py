@@ -667,3 +667,28 @@ def will_trace(requests, sizes):
         answers.append(len(traced) > before)
     learned[repr((list(requests), sizes))] = answers
     return answers
+
+
+# %% close-up · wrong: counts the kept weights in half precision
+def close_up(weights, keep):
+    n = len(weights)
+    place = jnp.cumsum(keep.astype(jnp.float16)).astype(jnp.int32) - 1
+    place = jnp.where(keep, place, n)
+    moved = jnp.zeros(n, weights.dtype).at[place].set(weights, mode="drop")
+    return moved, keep.sum(dtype=jnp.int32)
+
+
+# %% will-trace · wrong: sorts the counts in the caller's requests
+def will_trace(requests, sizes):
+    known, answers = set(), []
+    for counts, fee, tariff in requests:
+        counts.sort()
+        fitting = [size for size in sizes if size >= counts[-1]]
+        if not fitting:
+            answers.append(False)
+            continue
+        kind = "numpy" if isinstance(fee, np.generic) else type(fee)
+        key = (len(counts), min(fitting), kind, tariff)
+        answers.append(key not in known)
+        known.add(key)
+    return answers
