@@ -474,6 +474,40 @@ def insert(values, new):
     assert (points(result), result.tampering, result.odd) == (FULL, (), ())
 
 
+NOT_AS_IT_LOOKS = {
+    "keys that are not strings": """
+import collections, enum
+class Name(enum.Enum):
+    COUNT = "count"
+    LENGTH = "length"
+    def __str__(self):
+        return self.value
+def start(length):
+    pairs = [(Name.COUNT, jnp.int32(0)), (Name.LENGTH, jnp.float32(length))]
+    return collections.OrderedDict(pairs)
+""",
+    "fields without items": """
+import flax.struct
+@flax.struct.dataclass
+class Pair:
+    state: dict
+    length: jax.Array
+def pull(state, force, law=stiff):
+    length = state["length"] + law(force) ** 2
+    return Pair({"length": length, "count": state["count"] + 1}, length)
+""",
+}
+
+
+@harness.needs_sandbox
+@pytest.mark.parametrize("style", NOT_AS_IT_LOOKS)
+def test_answer_whose_class_does_not_fit_gets_no_points(style: str) -> None:
+    answer = NOT_AS_IT_LOOKS[style]
+    name = "start" if "def start" in answer else "pull"
+    result = grade({**RIGHT, name: answer})
+    assert points(result)[f"{name}-values"] == 0
+
+
 @harness.needs_sandbox
 def test_changed_mapping_of_own_class_is_called_a_dict() -> None:
     changes = """

@@ -25,6 +25,7 @@ from jaxbits_grader.judging.remote_objects import (
     Remote,
     RemoteCallable,
     RemoteMapping,
+    RemoteSequence,
     RemoteTree,
     RemoteTuple,
 )
@@ -139,7 +140,8 @@ class Channel(Codec):
                 return RemoteTuple(int(number), names, children)
             if form == "callable":
                 return RemoteCallable(int(number), names, children, self)
-            return RemoteTree(int(number), names, children)
+            kinds = {"sequence": RemoteSequence, "object": RemoteTree}
+            return kinds[form](int(number), names, children)
         if kind == "output":
             return self._outputs[rest[0]]
         if kind == "struct":

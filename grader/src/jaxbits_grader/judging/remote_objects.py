@@ -101,6 +101,10 @@ class RemoteTree:
             return self._leaves[fields.index(name)]
         raise AttributeError(name)
 
+
+class RemoteSequence(RemoteTree):
+    """A tree whose class has items, such as a student's own kind of list."""
+
     def __iter__(self) -> Iterator[Any]:
         return iter(self._leaves)
 
@@ -148,6 +152,11 @@ jax.tree_util.register_pytree_node(
     RemoteTree,
     lambda tree: (tree._leaves, (tree._number, tree._fields)),
     lambda aux, leaves: RemoteTree(*aux, list(leaves)),
+)
+jax.tree_util.register_pytree_node(
+    RemoteSequence,
+    lambda tree: (tree._leaves, (tree._number, tree._fields)),
+    lambda aux, leaves: RemoteSequence(*aux, list(leaves)),
 )
 jax.tree_util.register_pytree_node(
     RemoteCallable,

@@ -77,7 +77,7 @@ class StudentCodec(Codec):
         elif isinstance(value, tuple):
             kind, names = "tuple", _fields(value)
         else:
-            kind, names = "callable" if callable(value) else "object", _fields(value)
+            kind, names = _kind_of_tree(value), _fields(value)
         return ["tree", self._tree_number(tree), kind, names, children]
 
     def decode_other(self, data: Data) -> Any:
@@ -150,7 +150,16 @@ def _keys_of_leaves(value: Mapping[Any, Any], paths: list[Any]) -> list[str]:
         if len(set(map(id, left.values()))) < len(left):
             # The leaves of two such entries cannot be told apart.
             raise NotPlain("two entries of a mapping must not be the same object")
-    return list(map(str, keys))
+    if not all(isinstance(key, str) for key in keys):
+        raise NotPlain("the keys of a mapping must be strings")
+    return [str.__getitem__(key, slice(None)) for key in keys]
+
+
+def _kind_of_tree(value: Any) -> str:
+    if callable(value):
+        return "callable"
+    has_items = hasattr(type(value), "__iter__") or hasattr(type(value), "__getitem__")
+    return "sequence" if has_items else "object"
 
 
 def _is_nnx_module(value: Any) -> bool:
