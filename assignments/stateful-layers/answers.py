@@ -955,3 +955,75 @@ def predict(model, x):
     for layer, name, mode in modes:
         setattr(layer, name, mode)
     return result
+
+
+# %% train · wrong: sets the mode of only three kinds of layers from Flax
+@nnx.jit
+def _train_step(model, optimizer, x, y):
+    loss, grads = nnx.value_and_grad(lambda model: jnp.mean((model(x) - y) ** 2))(model)
+    optimizer.update(model, grads)
+    return loss
+
+
+def train(model, optimizer, xs, ys):
+    """Train the model on each batch, and return the losses."""
+    for _, layer in nnx.iter_graph(model):
+        if isinstance(layer, nnx.Dropout):
+            layer.deterministic = False
+        if isinstance(layer, nnx.BatchNorm):
+            layer.use_running_average = False
+        if isinstance(layer, nnx.MultiHeadAttention):
+            layer.deterministic = False
+    losses = jnp.stack([_train_step(model, optimizer, x, y) for x, y in zip(xs, ys)])
+    model.eval()
+    return losses
+
+
+# %% train · wrong: donates the model and the optimizer, so earlier copies are lost
+def train(model, optimizer, xs, ys):
+    """Train the model on each batch, and return the losses."""
+
+    def step(model, optimizer, x, y):
+        loss, grads = nnx.value_and_grad(error_of)(model, x, y)
+        optimizer.update(model, grads)
+        return loss
+
+    step = nnx.jit(step, donate_argnums=(0, 1))  # the new parameters reuse the memory
+    model.train()
+    losses = [step(model, optimizer, x, y) for x, y in zip(xs, ys, strict=True)]
+    model.eval()
+    return jnp.stack(losses)
+
+
+# %% carried · wrong: passes x by name
+def carried(net, tx):
+    """Return the functions start, step, and guess."""
+
+    def start(key, x):
+        variables = net.init(key, x=x, train=False)
+        return {**variables, "memory": tx.init(variables["params"])}
+
+    def step(state, key, x, y):
+        params, memory = state["params"], state["memory"]
+        rest = {name: state[name] for name in state if name not in ("params", "memory")}
+
+        def loss_of(params):
+            found, new = net.apply(
+                {"params": params, **rest},
+                x=x,
+                train=True,
+                mutable=["batch_stats"],
+                rngs={"dropout": key},
+            )
+            return ((found - y) ** 2).mean(), new
+
+        (loss, new), grads = jax.value_and_grad(loss_of, has_aux=True)(params)
+        updates, memory = tx.update(grads, memory, params)
+        params = optax.apply_updates(params, updates)
+        return {**rest, **new, "params": params, "memory": memory}, loss
+
+    def guess(state, x):
+        variables = {name: state[name] for name in state if name != "memory"}
+        return net.apply(variables, x=x, train=False)
+
+    return start, step, guess
