@@ -955,3 +955,48 @@ def fit(data, seed):
         for x, y in loader:
             params, memory = step(params, memory, x, y)
     return lambda x: jax.nn.sigmoid(model.apply(params, x))
+
+
+# %% ledger · wrong: computes in float32, which cannot hold all large integers
+def ledger(trays, size, epochs, drop_last, every):
+    """Return the steps, programs, updates, and unseen trays of a training run."""
+    rest = trays % size
+    batches = int(jnp.floor(trays / size)) if drop_last else int(jnp.ceil(trays / size))
+    steps = epochs * batches
+    return {
+        "steps": steps,
+        "programs": int(trays >= size) + int(rest > 0 and not drop_last),
+        "updates": steps // every,
+        "unseen": rest if drop_last else 0,
+    }
+
+
+# %% padded · wrong: appends rows of zeros to the list of samples
+def padded(size):
+    """Return a collate function whose batches all have `size` rows."""
+
+    def collate(samples):
+        real = np.arange(size) < len(samples)
+        while len(samples) < size:
+            samples.append((np.zeros_like(samples[0][0]), 0))
+        x, y = zip(*samples)
+        return {"x": np.stack(x), "y": np.array(y, np.int32), "real": real}
+
+    return collate
+
+
+# %% training · wrong: passes the arguments of the loss by name
+def training(loss_of, tx, jitter):
+    """Return the functions start(params) and step(state, key, x, y)."""
+
+    def start(params):
+        return {"params": params, "memory": tx.init(params)}
+
+    def step(state, key, x, y):
+        params = state["params"]
+        noisy = x + jitter * jax.random.normal(key, x.shape)
+        loss, grads = jax.value_and_grad(loss_of)(params, x=noisy, y=y)
+        updates, memory = tx.update(grads, state["memory"], params)
+        return {"params": optax.apply_updates(params, updates), "memory": memory}, loss
+
+    return start, step
