@@ -1029,3 +1029,159 @@ def bucketed(score):
         return block_until_ready(scores)
 
     return run
+
+
+# %% mean-gradient · wrong: indexes the rows with a traced array, which NumPy rows do not support
+def mean_gradient(loss, params, rows, size):
+    """Return the mean loss and its gradient, computed from one part of the rows at a time."""
+    n = len(jax.tree.leaves(rows)[0])
+    count = -(-n // size)
+
+    def add(k, total):
+        index = k * size + jnp.arange(size)
+        is_row = index < n
+        part = jax.tree.map(lambda x: x[jnp.minimum(index, n - 1)], rows)
+
+        def sum_of(params):
+            losses = jax.vmap(loss, in_axes=(None, 0))(params, part)
+            return jnp.where(is_row, losses, 0.0).sum()
+
+        found = jax.value_and_grad(sum_of)(params)
+        return jax.tree.map(lambda t, s: t + s.astype(jnp.float32), total, found)
+
+    zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
+    total = lax.fori_loop(0, count, add, (jnp.float32(0), zeros))
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% bucketed · wrong: has a table of lengths that ends at 8192
+def bucketed(score):
+    """Return a function that scores a list of sounds with few compiled programs."""
+    jitted = jax.jit(score)
+    lengths = [16 * 2**k for k in range(10)]
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            length = next(length for length in lengths if length >= len(sound))
+            padded = np.pad(sound, (0, length - len(sound)))
+            scores.append(jitted(padded, np.int32(len(sound))))
+        return scores
+
+    return run
+
+
+# %% training · wrong: copies the arrays by adding 0.0, which changes the dtype of integers
+def compiled(step):
+    """Return a compiled version of the step that donates the parameters."""
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    """Return the parameters after all batches, and an array of losses."""
+    params = jax.tree.map(lambda leaf: jnp.asarray(leaf) + 0.0, params)  # new arrays
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+    return params, jnp.stack(losses)
+
+
+# %% warm-start · wrong: compares the shapes of only the arrays in dictionaries
+def warm_start(path, fresh, names):
+    """Return the fresh parameters with the named entries replaced by those of a checkpoint."""
+    wanted = {name: fresh[name] for name in names}
+    args = jax.tree.map(lambda _: ocp.RestoreArgs(restore_type=np.ndarray), wanted)
+    how = ocp.args.PyTreeRestore(wanted, restore_args=args, partial_restore=True)
+    loaded = ocp.PyTreeCheckpointer().restore(path, args=how)
+
+    def check(mine, given):
+        if isinstance(given, dict):
+            for key in given:
+                check(mine[key], given[key])
+        elif hasattr(given, "shape") and np.shape(mine) != given.shape:
+            raise ValueError(f"the shapes differ: {np.shape(mine)} and {given.shape}")
+
+    check(loaded, wanted)
+    put = lambda value, given: jax.device_put(jnp.asarray(value, given.dtype), given.sharding)
+    return fresh | jax.tree.map(put, loaded, wanted)
+
+
+# %% mean-gradient · wrong: omits the rows after the last whole part under jit
+def mean_gradient(loss, params, rows, size):
+    """Return the mean loss and its gradient, computed from one part of the rows at a time."""
+    n = len(jax.tree.leaves(rows)[0])
+    whole = n - n % size
+
+    def add(total, part):
+        def sum_of(params):
+            return jax.vmap(loss, in_axes=(None, 0))(params, part).sum()
+
+        value, slopes = jax.value_and_grad(sum_of)(params)
+        return jax.tree.map(lambda t, s: t + s.astype(t.dtype), total, (value, slopes)), None
+
+    zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
+    total = jnp.float32(0), zeros
+    if whole:
+        parts = jax.tree.map(lambda x: x[:whole].reshape(-1, size, *x.shape[1:]), rows)
+        total, _ = lax.scan(add, total, parts)
+    if whole < n:
+        rest = jax.tree.map(lambda x: x[whole:], rows)
+        try:
+            np.asarray(jax.tree.leaves(rest)[0])
+        except jax.errors.TracerArrayConversionError:
+            pass
+        else:
+            total, _ = add(total, rest)
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% listen · wrong: passes the arguments of hear by name
+def listen(hear, params, start, sound):
+    """Return the state after all frames, with a gradient that needs little memory."""
+
+    def step(state, frame):
+        return hear(params=params, state=state, frame=frame), None
+
+    @jax.checkpoint
+    def segment(state, frames):
+        return lax.scan(jax.checkpoint(step), state, frames)[0], None
+
+    n = len(jax.tree.leaves(sound)[0])
+    length = int(np.ceil(np.sqrt(n)))
+    whole = n - n % length
+    parts = jax.tree.map(lambda x: x[:whole].reshape(-1, length, *x.shape[1:]), sound)
+    state, _ = lax.scan(segment, start, parts)
+    return segment(state, jax.tree.map(lambda x: x[whole:], sound))[0]
+
+
+# %% bucketed · wrong: passes the arguments of score by name
+def bucketed(score):
+    """Return a function that scores a list of sounds with few compiled programs."""
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            bucket = max(16, 1 << (len(sound) - 1).bit_length())
+            padded = np.pad(sound, (0, bucket - len(sound)))
+            scores.append(jitted(sound=padded, length=np.int32(len(sound))))
+        return scores
+
+    return run
+
+
+# %% training · wrong: donates the argument of step that is called params
+def compiled(step):
+    """Return a compiled version of the step that donates the parameters."""
+    return jax.jit(step, donate_argnames="params")
+
+
+def run(update, params, batches):
+    """Return the parameters after all batches, and an array of losses."""
+    params = jax.tree.map(jnp.copy, params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+    return params, jnp.stack(losses)
