@@ -150,9 +150,10 @@ def _keys_of_leaves(value: Mapping[Any, Any], paths: list[Any]) -> list[str]:
         if len(set(map(id, left.values()))) < len(left):
             # The leaves of two such entries cannot be told apart.
             raise NotPlain("two entries of a mapping must not be the same object")
-    if not all(isinstance(key, str) for key in keys):
+    names = [str.__getitem__(key, slice(None)) for key in keys if isinstance(key, str)]
+    if len(names) < len(keys):
         raise NotPlain("the keys of a mapping must be strings")
-    return [str.__getitem__(key, slice(None)) for key in keys]
+    return names
 
 
 def _kind_of_tree(value: Any) -> str:
