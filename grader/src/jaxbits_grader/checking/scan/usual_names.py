@@ -128,7 +128,7 @@ SPECIAL_NAMES = _words(
 
 SURROUNDINGS = _words(
     """
-    decimal.getcontext locale logging os.cpu_count os.environ os.getcwd os.getenv os.getpid
+    decimal.getcontext locale os.cpu_count os.environ os.getcwd os.getenv os.getpid
     os.getppid os.listdir os.stat os.times os.uname platform psutil secrets socket sys.argv
     sys.exc_info sys.executable sys.flags sys.getrefcount sys.getsizeof sys.path time
     datetime.date.today datetime.datetime.now datetime.datetime.today datetime.datetime.utcnow uuid
