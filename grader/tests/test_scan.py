@@ -404,6 +404,7 @@ HONEST = {
     "NumPy assigned to np": "import numpy\nnp = numpy",
     "random seeds": "np.random.seed(0)\nrng = np.random.default_rng(0)",
     "the time between calls": "import time\nbegan = time.time()\nprint(time.time() - began)",
+    "the time in a comprehension": "import time\ntimes = [time.time() for _ in range(3)]",
     "Colab": "if 'google.colab' in sys.modules:\n    print('there')",
     "a dataclass": (
         "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass P:\n    x: float\n    y: int = 0"  # noqa: E501

@@ -11,7 +11,10 @@ from typing import Any
 
 import numpy as np
 
-_CONTEXT = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp", "traps")
+from jaxbits._analysis.python_state.state_values import (
+    decimal_settings,
+    restore_decimal_settings,
+)
 
 
 def _working_directory() -> str | None:
@@ -26,20 +29,16 @@ def _set_working_directory(folder: str | None) -> None:
         os.chdir(folder)
 
 
-def _decimal_context() -> dict[str, Any]:
-    # The other attributes, the flags, record what calculations have done.
-    context = decimal.getcontext()
-    return {name: getattr(context, name) for name in _CONTEXT} | {"traps": dict(context.traps)}
-
-
-def _set_decimal_context(values: Mapping[str, Any]) -> None:
-    for name, value in values.items():
-        setattr(decimal.getcontext(), name, value)
+def _set_decimal_context(settings: Mapping[str, Any]) -> None:
+    restore_decimal_settings(decimal.getcontext(), settings)
 
 
 _Accessors = tuple[Callable[[], Any], Callable[[Any], Any]]
 _SETTINGS: dict[str, _Accessors] = {
-    "decimal.setcontext": (_decimal_context, _set_decimal_context),
+    "decimal.setcontext": (
+        lambda: decimal_settings(decimal.getcontext()),
+        _set_decimal_context,
+    ),
     "np.set_printoptions": (np.get_printoptions, lambda old: np.set_printoptions(**old)),
     "np.setbufsize": (np.getbufsize, np.setbufsize),
     "np.seterr": (np.geterr, lambda old: np.seterr(**old)),

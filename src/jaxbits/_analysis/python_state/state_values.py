@@ -9,7 +9,7 @@ import copy
 import decimal
 import random
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -31,13 +31,25 @@ MAX_ARRAY_BYTES = 1 << 22
 PLAIN_TYPES = (bool, int, float, complex, str, bytes, type(None))
 BUFFER_TYPES = (bytearray, array.array)
 """Mutable sequences of numbers that are no arrays."""
-DECIMAL_SETTINGS = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
+_DECIMAL_SETTINGS = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
 OPAQUE_TYPES = (type, types.ModuleType, types.FunctionType, types.MethodType, jax.Array, Tracer)
 
 
 def describe_value(value: Any) -> str:
     """Describe a value in at most 40 characters. A tracer is described by its type."""
     return "nothing" if value is ABSENT else format_state(value)
+
+
+def decimal_settings(context: decimal.Context) -> dict[str, Any]:
+    """Return the settings of a context without its flags, which record past calculations."""
+    settings = {name: getattr(context, name) for name in _DECIMAL_SETTINGS}
+    return settings | {"traps": dict(context.traps)}
+
+
+def restore_decimal_settings(context: decimal.Context, settings: Mapping[str, Any]) -> None:
+    """Set a context to what `decimal_settings` returned."""
+    for name, setting in settings.items():
+        setattr(context, name, setting)
 
 
 def copy_contents(value: Any) -> Any:
@@ -58,8 +70,7 @@ def copy_contents(value: Any) -> Any:
     if isinstance(value, random.Random):
         return value.getstate()
     if isinstance(value, decimal.Context):
-        # The flags record what calculations have done.
-        return {name: getattr(value, name) for name in DECIMAL_SETTINGS}
+        return decimal_settings(value)
     if isinstance(value, CONTAINER_TYPES):
         items = items_of(value)
         is_list = isinstance(value, (list, collections.deque))
@@ -176,8 +187,7 @@ def restore_contents(value: Any, contents: Any) -> None:
     elif isinstance(value, random.Random):
         value.setstate(contents)
     elif isinstance(value, decimal.Context):
-        for name, setting in contents.items():
-            setattr(value, name, setting)
+        restore_decimal_settings(value, contents)
     elif isinstance(value, CONTAINER_TYPES):
         fill_container(value, contents.items() if isinstance(contents, dict) else contents)
     elif isinstance(value, BUFFER_TYPES):

@@ -72,7 +72,7 @@ def describe_path(path: str) -> str | None:
 
 
 def describe_surroundings(path: str) -> str | None:
-    """Return what a function learns about its surroundings from this object, or None if nothing.
+    """Return a note if this object may tell a function what calls it, or None otherwise.
 
     Example:
         >>> describe_surroundings("os.environ.get"), describe_surroundings("os.path.join")

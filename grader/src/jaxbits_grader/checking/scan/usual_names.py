@@ -136,8 +136,8 @@ SURROUNDINGS = _words(
     builtins.RecursionError builtins.open builtins.id jax.core.Tracer jax.errors
     """
 )
-"""What tells a function where, when, or by what it is called. Answers usually compute the same
-everywhere, so they use these at most outside of functions."""
+"""Objects from which a function could find out where, when, or by what it is called. The functions
+of an answer usually do not need them."""
 
 SETTINGS = (
     "calendar.setfirstweekday",

@@ -80,6 +80,7 @@ class _Visitor(ast.NodeVisitor):
         self.names = names
         self.found = Findings()
         self.docstrings: set[int] = set()
+        self.function_depth = 0
         self.writes = WriteChecker(names, self.found)
 
     def scan(self, source: str, offset: int = 0) -> None:
@@ -134,7 +135,7 @@ class _Visitor(ast.NodeVisitor):
 
     def _describe(self, path: str) -> str | None:
         found = patterns.describe_use(path) or describe_path(path)
-        return found or (describe_surroundings(path) if self.names.is_in_function else None)
+        return found or (describe_surroundings(path) if self.function_depth else None)
 
     def visit_Assign(self, node: _Assignment) -> None:
         self.generic_visit(node)
@@ -262,7 +263,9 @@ class _Visitor(ast.NodeVisitor):
     def _visit_function_body(self, node: Function, body: Iterable[ast.AST]) -> None:
         bound = [*parameter_names(node), *local_names(node)]
         self.names.enter(bound, declared_globals(node))
+        self.function_depth += 1
         self._visit_all(body)
+        self.function_depth -= 1
         self.names.leave()
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
