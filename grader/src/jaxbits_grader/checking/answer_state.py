@@ -83,5 +83,6 @@ def _live_arrays(value: Any, depth: int = 3) -> Iterator[jax.Array]:
 def _generators() -> list[Any]:
     name, keys, *rest = np.random.get_state()
     torch = sys.modules.get("torch")
-    of_torch = [torch.initial_seed(), torch.get_rng_state().numpy().tobytes()] if torch else []
+    # A data loader draws from PyTorch's generator, so only a new seed counts.
+    of_torch = [torch.initial_seed()] if torch else []
     return [random.getstate(), name, np.asarray(keys).tobytes(), *rest, *of_torch]
