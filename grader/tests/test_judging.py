@@ -447,6 +447,43 @@ def test_changed_argument_costs_points_only_if_the_test_still_uses_it() -> None:
         assert points(grade({**RIGHT, "insert": CHANGES})) == FULL
 
 
+# A line of a test, how the answer `insert` changes what it is given, and what the student reads.
+SEEN_CHANGES = {
+    "a keyword argument": ("insert(values=kept, new=2)", "values.append(new)", "list"),
+    "a part of a new list": ("insert([kept, [1]], 2)", "values[0].append(new)", "list"),
+    "a part of a tuple": ("both = ([1, 4], 2)\ninsert(both, 2)", "values[0].append(new)", "list"),
+    "a view": ("given = np.arange(4)\ninsert(given[:2], 2)", "values[0] = new", "array"),
+    "the memory of a JAX array": (
+        "given = jnp.arange(4.0)\ninsert(given, 2)",
+        "import torch; torch.from_dlpack(values)[0] = new",
+        "JAX array",
+    ),
+}
+
+
+@harness.needs_sandbox
+@pytest.mark.parametrize("case", SEEN_CHANGES)
+def test_change_that_the_test_can_see_costs_points(case: str) -> None:
+    line, change, kind = SEEN_CHANGES[case]
+    source = SOURCE.replace(
+        'assert values == [1, 3], "the given list must stay the same"', f"kept = [1, 4]\n{line}"
+    )
+    assert source != SOURCE
+    answer = f"""
+def insert(values, new):
+    if isinstance(values, list) and values == [1, 3]:
+        return sorted([*values, new])
+    {change}
+"""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "SOURCE", source)
+        result = grade({**RIGHT, "insert": answer})
+    assert {cell.id: cell.message for cell in result.points if not cell.points} == {
+        "insert-values": f"the answer must not change the {kind} that it is given"
+    }
+    assert result.tampering == ()
+
+
 @harness.needs_sandbox
 def test_judge_sees_subclasses_of_tuples_and_lists_as_such() -> None:
     source = SOURCE.replace(

@@ -44,14 +44,14 @@ def describe_changed_argument(kind: str) -> str:
     """Return what to tell a student whose answer changes an argument.
 
     Args:
-        kind: What the argument is, such as ``"list"`` or ``"JAX array"``.
+        kind: What the argument is, such as ``"list"`` or ``"deleted JAX array"``.
 
     Example:
         >>> describe_changed_argument("list")
         'the answer must not change the list that it is given'
     """
-    if kind == "JAX array":  # Nothing else can happen to one.
-        return f"the answer must not donate or delete the {kind} that it is given"
+    if kind == "deleted JAX array":
+        return "the answer must not donate or delete the JAX array that it is given"
     return f"the answer must not change the {kind} that it is given"
 
 

@@ -7,12 +7,14 @@ can check, which is the values that a call returns and the equations of a functi
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxbits_grader.judging.array_data import Data, NotPlain
 from jaxbits_grader.judging.jaxpr_data import JaxprEncoder
@@ -36,22 +38,25 @@ class _Server(StudentCodec):
         function = self.decode(fn)
         values = [self.decode(arg) for arg in args]
         named = {key: self.decode(value) for key, value in kwargs.items()}
-        before = [self._snapshot(value) for value in values]
+        arguments = {**{str(n): value for n, value in enumerate(values)}, **named}
+        before = {key: self._snapshot(value) for key, value in arguments.items()}
         result = function(*values, **named)
-        after = [self._snapshot(value) for value in values]
+        deleted = [key for key, value in arguments.items() if _is_deleted(value)]
         changed = {
-            str(n): new
-            for n, (old, new) in enumerate(zip(before, after, strict=True))
-            if old != new
+            key: [old, new]
+            for key, old in before.items()
+            if key not in deleted and old != (new := self._snapshot(arguments[key]))
         }
-        deleted = [n for n, value in enumerate(values) if _is_deleted(value)]
         return {"value": self.encode(result), "changed": changed, "deleted": deleted}
 
     def _snapshot(self, value: Any) -> Data | None:
+        """Return data that differs if an answer has changed an argument, or None."""
+        if isinstance(value, jax.Array):
+            return _digest(value)
         try:
             return (
                 self.encode(value)
-                if isinstance(value, list | dict | set)
+                if isinstance(value, list | dict | set | tuple)
                 or hasattr(value, "flags")
                 or hasattr(value, "bit_generator")
                 else None
@@ -100,6 +105,16 @@ class _Server(StudentCodec):
             "float": float, "int": int,
         }  # fmt: skip
         return {"value": self.encode(functions[name](*map(self.decode, on)))}
+
+
+def _digest(array: jax.Array) -> Data | None:
+    """Return a digest of the bytes of an array, which PyTorch could overwrite."""
+    try:
+        # Unlike `np.asarray`, this leaves no reference that would prevent a later donation.
+        view = np.from_dlpack(array)  # type: ignore[arg-type]
+    except Exception:  # NumPy has no such dtype, or the array has been deleted.
+        return None
+    return ["digest", hashlib.blake2b(np.ascontiguousarray(view).tobytes()).hexdigest()]
 
 
 def _is_deleted(value: Any) -> bool:

@@ -18,7 +18,7 @@ from jaxbits_grader.judging.function_code import changes_something, names_in
 from jaxbits_grader.judging.jaxpr_data import abstract_data
 from jaxbits_grader.judging.jaxpr_evaluation import JaxprEvaluator, abstract_value
 from jaxbits_grader.judging.plain_data import Codec
-from jaxbits_grader.judging.references import TEMPORARY, count_references
+from jaxbits_grader.judging.references import changed_part, find_used_again
 from jaxbits_grader.judging.remote_objects import (
     CannotSplit,
     ChangedArgument,
@@ -164,7 +164,7 @@ class Channel(Codec):
 
     def call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a function in the student's process, or evaluate its jaxpr here."""
-        references = count_references(args)
+        used = find_used_again(args, kwargs)
         if any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves((fn, args, kwargs))):
             return self._call_traced(fn, args, kwargs)
         request = {
@@ -172,12 +172,15 @@ class Channel(Codec):
             "kwargs": {key: self.encode(value) for key, value in kwargs.items()},
         }  # fmt: skip
         reply = self._reply(request)
-        for position, data in reply.get("changed", {}).items():
+        for key, (old, new) in reply.get("changed", {}).items():
             # Ignore a change to an object that the test does not use again.
-            if references[int(position)] > TEMPORARY:
-                _overwrite(args[int(position)], self.decode(data))
-        if any(references[int(position)] > TEMPORARY for position in reply.get("deleted", ())):
-            raise ChangedArgument("JAX array")
+            value = args[int(key)] if key.isdecimal() else kwargs[key]
+            if isinstance(value, np.random.Generator):
+                value.bit_generator.state = self.decode(new).bit_generator.state
+            elif (part := changed_part(value, old, new, is_used=key in used)) is not None:
+                raise ChangedArgument(_kind_of_argument(part))
+        if used.intersection(reply.get("deleted", ())):
+            raise ChangedArgument("deleted JAX array")
         return self.decode(reply["value"])
 
     def _call_traced(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -247,18 +250,11 @@ def _current_settings() -> dict[str, Any]:
     return {name: getattr(jax.config, name, None) for name in _SETTINGS}
 
 
-def _overwrite(value: Any, new: Any) -> None:
-    """Update the judge's copy of an argument that the answer has changed.
-
-    Raises:
-        ChangedArgument: If the argument is not a generator of random numbers.
-    """
-    if isinstance(value, np.random.Generator):
-        value.bit_generator.state = new.bit_generator.state
-    else:
-        kinds = {np.ndarray: "array", dict: "dict", list: "list", set: "set"}
-        # A student's own class, such as a subclass of `dict`, is named by its base.
-        raise ChangedArgument(next((n for k, n in kinds.items() if isinstance(value, k)), "object"))
+def _kind_of_argument(value: Any) -> str:
+    """Return what to call an argument that an answer must not change."""
+    kinds = {np.ndarray: "array", jax.Array: "JAX array", dict: "dict", list: "list", set: "set"}
+    # A student's own class, such as a subclass of `dict`, is named by its base.
+    return next((name for kind, name in kinds.items() if isinstance(value, kind)), "object")
 
 
 def _error(kinds: list[str], message: str) -> BaseException:
