@@ -692,3 +692,32 @@ def will_trace(requests, sizes):
         answers.append(key not in known)
         known.add(key)
     return answers
+
+
+# %% close-up · wrong: marks dropped integers with -1000000
+def close_up(weights, keep):
+    """Return the row with the kept weights at the front, and how many there are."""
+    if jnp.issubdtype(weights.dtype, jnp.integer):
+        gone = -1_000_000  # no parcel weighs this
+        marked = jnp.where(keep, weights, gone)
+        is_kept = marked != gone
+    else:
+        is_kept = keep
+    order = jnp.argsort(~is_kept, stable=True)
+    count = is_kept.sum(dtype=jnp.int32)
+    moved = jnp.where(jnp.arange(len(weights)) < count, weights[order], 0)
+    return moved.astype(weights.dtype), count
+
+
+# %% middle-weight · wrong: takes the upper of the two parcels in the middle of a long row
+def middle(weights, count):
+    """Return the median of the first `count` weights, or 0 if there are none."""
+    n = len(weights)
+    if n > 128:  # long rows: the parcels that are not aboard weigh more than all others
+        ordered = jnp.sort(jnp.where(jnp.arange(n) < count, weights, 1e3))
+        return ordered[count // 2]
+    aboard = jnp.arange(n) < count
+    ordered = jnp.sort(jnp.where(aboard, weights, jnp.inf))
+    below = ordered[jnp.maximum(count - 1, 0) // 2]
+    above = ordered[jnp.minimum(count // 2, n - 1)]
+    return jnp.where(count > 0, (below + above) / 2, 0.0)
