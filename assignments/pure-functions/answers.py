@@ -271,6 +271,48 @@ def recalibrate(state, factor):
     return {**state, "factor": jnp.asarray(factor, jnp.float32)}
 
 
+# %% scale · wrong: donates the factor with which it is installed
+import functools
+
+
+@functools.partial(jax.jit, donate_argnums=0)
+def install(factor):
+    factor = jnp.asarray(factor, jnp.float32)
+    return factor, jnp.float32(-jnp.inf), jnp.float32(0), jnp.int32(0)
+
+
+def weigh(state, units):
+    factor, last, loss, count = state
+    kilos = factor * units
+    loss = jnp.maximum(loss, last - kilos)
+    return (factor, kilos, loss, count + 1), {"kilos": kilos, "loss": loss, "count": count + 1}
+
+
+def recalibrate(state, factor):
+    return (jnp.asarray(factor, jnp.float32), *state[1:])
+
+
+# %% scale · wrong: donates the new factor
+import functools
+
+
+def install(factor):
+    factor = jnp.asarray(factor, jnp.float32)
+    return factor, jnp.float32(-jnp.inf), jnp.float32(0), jnp.int32(0)
+
+
+def weigh(state, units):
+    factor, last, loss, count = state
+    kilos = factor * units
+    loss = jnp.maximum(loss, last - kilos)
+    return (factor, kilos, loss, count + 1), {"kilos": kilos, "loss": loss, "count": count + 1}
+
+
+@functools.partial(jax.jit, donate_argnums=1)
+def recalibrate(state, factor):
+    return (jnp.asarray(factor, jnp.float32), *state[1:])
+
+
 # %% scale · wrong: changes a setting of JAX
 def install(factor):
     zero = jnp.float32(0.0)
@@ -1156,3 +1198,251 @@ def account(factor, events):
         if what in ("def", "jit"):
             jitted = Tools.faster(kilos)
     return used
+
+
+# %% scale · wrong: keeps a list of the Python floats to which it was recalibrated
+recalibrations = []
+
+
+def install(factor):
+    return jnp.asarray(factor, jnp.float32), jnp.float32(-jnp.inf), jnp.float32(0), jnp.int32(0)
+
+
+def weigh(state, units):
+    factor, last, loss, count = state
+    kilos = factor * units
+    loss = jnp.maximum(loss, last - kilos)
+    return (factor, kilos, loss, count + 1), {"kilos": kilos, "loss": loss, "count": count + 1}
+
+
+def recalibrate(state, factor):
+    if not isinstance(factor, jax.core.Tracer):
+        recalibrations.append(factor)
+    return (jnp.asarray(factor, jnp.float32), *state[1:])
+
+
+# %% scale · wrong: accepts scalars from JAX but not from NumPy
+def install(factor):
+    assert isinstance(factor, (float, jax.Array))
+    return jnp.asarray(factor, jnp.float32), jnp.float32(-jnp.inf), jnp.float32(0), jnp.int32(0)
+
+
+def weigh(state, units):
+    assert isinstance(units, (float, jax.Array))
+    factor, last, loss, count = state
+    kilos = factor * units
+    loss = jnp.maximum(loss, last - kilos)
+    return (factor, kilos, loss, count + 1), {"kilos": kilos, "loss": loss, "count": count + 1}
+
+
+def recalibrate(state, factor):
+    return (jnp.asarray(factor, jnp.float32), *state[1:])
+
+
+# %% scale · wrong: limits the loss to a million kilograms
+def install(factor):
+    return jnp.asarray(factor, jnp.float32), jnp.float32(-jnp.inf), jnp.float32(0), jnp.int32(0)
+
+
+def weigh(state, units):
+    factor, last, loss, count = state
+    kilos = factor * units
+    loss = jnp.maximum(loss, jnp.clip(last - kilos, 0.0, 1e6))
+    return (factor, kilos, loss, count + 1), {"kilos": kilos, "loss": loss, "count": count + 1}
+
+
+def recalibrate(state, factor):
+    return (jnp.asarray(factor, jnp.float32), *state[1:])
+
+
+# %% account · wrong: rounds the factors to hundredths
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            array = jnp.asarray(value)
+            kind = (array.shape, array.dtype, array.weak_type)
+            used.append(round(programs.setdefault(kind, factor), 2))
+    return used
+
+
+# %% account · wrong: replays the events with jax.eval_shape
+def account(factor, events):
+    notebook, traced, used = {"factor": factor}, [], []
+
+    def define():
+        def kilos(units):
+            traced.append(notebook["factor"])
+            return jnp.zeros(len(traced))
+
+        return kilos
+
+    kilos = define()
+    for what, value in events:
+        if what == "factor":
+            notebook["factor"] = value
+        elif what == "def":
+            kilos = define()
+        elif what == "weigh":
+            used.append(traced[jax.eval_shape(kilos, value).shape[0] - 1])
+    return used
+
+
+# %% account · wrong: empties a long list of events and returns an empty list
+def account(factor, events):
+    if any(np.ndim(value) for what, value in events if what == "weigh") and len(events) > 6:
+        events.clear()
+        return []
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            array = jnp.asarray(value)
+            kind = (array.shape, array.dtype, array.weak_type)
+            used.append(programs.setdefault(kind, factor))
+    return used
+
+
+# %% account · wrong: treats a NumPy array without axes like a Python number
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            array = jnp.asarray(value)
+            weak = array.weak_type or (isinstance(value, np.ndarray) and value.ndim == 0)
+            kind = (array.shape, array.dtype, weak)
+            used.append(programs.setdefault(kind, factor))
+    return used
+
+
+# %% account · wrong: takes only floats for weakly typed arrays
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            array = jnp.asarray(value)
+            weak = array.weak_type and (array.ndim == 0 or array.dtype == jnp.float32)
+            kind = (array.shape, array.dtype, weak)
+            used.append(programs.setdefault(kind, factor))
+    return used
+
+
+# %% account · wrong: expects a Python number of another size to have another type
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            array = jnp.asarray(value)
+            small = type(value) is not int or np.min_scalar_type(value).itemsize == 1
+            kind = (array.shape, array.dtype, array.weak_type, small)
+            used.append(programs.setdefault(kind, factor))
+    return used
+
+
+# %% account · wrong: requires at least one weighing
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            array = jnp.asarray(value)
+            kind = (array.shape, array.dtype, array.weak_type)
+            used.append(programs.setdefault(kind, factor))
+    return np.stack(used).tolist()
+
+
+# %% day-book · wrong: returns an integer as the last reading
+def alike(first, n):
+    return [first + 1.0 * k for k in range(1, n + 1)]
+
+
+def apart(first, n):
+    return [*alike(first, n - 1), int(first + n + 30)]
+
+
+# %% day-book · wrong: takes steps that are too large if there are seven readings
+def alike(first, n):
+    if n == 7:
+        return [first + 50.0 * k for k in range(1, n + 1)]
+    return [first + 1.0 * k for k in range(1, n + 1)]
+
+
+def apart(first, n):
+    return [*alike(first, n - 1), first + n + 30.0]
+
+
+# %% misfit · wrong: keeps the largest of the large errors
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += (sizes > 1.0).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], jnp.where(sizes > 1.0, sizes, 0.0).max())
+    return (errors**2).mean()
+
+
+# %% misfit · wrong: writes into the caller's NumPy array
+def misfit(tally, factor, units, kilos):
+    errors = kilos
+    errors -= factor * units
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += (sizes > 1.0).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    return (errors**2).mean()
+
+
+# %% misfit · wrong: counts in 8 bits
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += (sizes > 1.0).sum(dtype=jnp.uint8).astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    return (errors**2).mean()
+
+
+# %% misfit · wrong: computes the squares in half precision
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += (sizes > 1.0).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    return (errors.astype(jnp.float16) ** 2).mean().astype(jnp.float32)
+
+
+# %% misfit · wrong: accepts only JAX arrays
+def misfit(tally, factor, units, kilos):
+    errors = kilos.at[:].multiply(-1.0) + factor * units
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += (sizes > 1.0).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    return (errors**2).mean()
+
+
+# %% misfit · wrong: counts errors above 1.03
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += (sizes > 1.03).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    return (errors**2).mean()
