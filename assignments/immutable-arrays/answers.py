@@ -704,3 +704,253 @@ def rehearse(step, plan, orders):
     while orders:
         plans.append(step(jax.tree.map(jnp.copy, plans[-1]), orders.pop(0)))
     return plans
+
+
+# %% sell · wrong: marks seats without a request with the number 1000000000
+def sell(plan, requests, first):
+    plan = jnp.asarray(plan)
+    rows, seats = requests[:, 0], requests[:, 1]
+    numbers = first + jnp.arange(len(requests), dtype=jnp.int32)
+    earliest = jnp.full(plan.shape, 1_000_000_000, jnp.int32).at[rows, seats].min(numbers)
+    got = (plan[rows, seats] == -1) & (earliest[rows, seats] == numbers)
+    return jnp.where((plan == -1) & (earliest < 1_000_000_000), earliest, plan), got
+
+
+# %% sell · wrong: looks for the booking number in the new plan
+def sell(plan, requests, first):
+    plan, n = jnp.asarray(plan), len(requests)
+    rows, seats = requests[:, 0], requests[:, 1]
+    order = jnp.arange(n, dtype=jnp.int32)
+    earliest = jnp.full(plan.shape, n, jnp.int32).at[rows, seats].min(order)
+    new = jnp.where((plan == -1) & (earliest < n), first + earliest, plan)
+    return new, new[rows, seats] == first + order
+
+
+# %% sell · wrong: rounds the numbers of seats that were taken to float32
+def sell(plan, requests, first):
+    plan, n = jnp.asarray(plan), len(requests)
+    rows, seats = requests[:, 0], requests[:, 1]
+    order = jnp.arange(n, dtype=jnp.int32)
+    earliest = jnp.full(plan.shape, n, jnp.int32).at[rows, seats].min(order)
+    got = (plan[rows, seats] == -1) & (earliest[rows, seats] == order)
+    taken = jnp.where(plan == -1, 0.0, plan).astype(jnp.int32)
+    return jnp.where(
+        (plan == -1) & (earliest < n), first + earliest, jnp.where(plan == -1, -1, taken)
+    ), got
+
+
+# %% sell · wrong: limits the numbers of taken seats to a million
+def sell(plan, requests, first):
+    plan, n = jnp.asarray(plan), len(requests)
+    rows, seats = requests[:, 0], requests[:, 1]
+    order = jnp.arange(n, dtype=jnp.int32)
+    earliest = jnp.full(plan.shape, n, jnp.int32).at[rows, seats].min(order)
+    got = (plan[rows, seats] == -1) & (earliest[rows, seats] == order)
+    return jnp.where((plan == -1) & (earliest < n), first + earliest, jnp.minimum(plan, 10**6)), got
+
+
+# %% sell · wrong: accepts a first number from Python or JAX but not from NumPy
+def sell(plan, requests, first):
+    assert isinstance(first, (int, jax.Array))
+    plan, n = jnp.asarray(plan), len(requests)
+    rows, seats = requests[:, 0], requests[:, 1]
+    order = jnp.arange(n, dtype=jnp.int32)
+    earliest = jnp.full(plan.shape, n, jnp.int32).at[rows, seats].min(order)
+    got = (plan[rows, seats] == -1) & (earliest[rows, seats] == order)
+    return jnp.where((plan == -1) & (earliest < n), first + earliest, plan), got
+
+
+# %% sell · wrong: converts a NumPy plan only if the requests are from NumPy, too
+def sell(plan, requests, first):
+    if not isinstance(requests, jax.Array):
+        plan, requests = jnp.asarray(plan), jnp.asarray(requests)
+    n = len(requests)
+    rows, seats = requests[:, 0], requests[:, 1]
+    order = jnp.arange(n, dtype=jnp.int32)
+    earliest = jnp.full(plan.shape, n, jnp.int32).at[rows, seats].min(order)
+    got = (plan.at[rows, seats].get() == -1) & (earliest[rows, seats] == order)
+    return jnp.where((plan == -1) & (earliest < n), first + earliest, plan), got
+
+
+# %% new-bytes · wrong: multiplies the lengths in 64 bits
+def new_bytes(shape, dtype, updates, result, history, how):
+    size = int(np.prod(shape))
+    before, after = (size * jnp.dtype(name).itemsize for name in (dtype, result))
+    kept, same = updates if history else 1, dtype == result
+    if how == "eager":
+        return updates * before + (0 if same else kept * after)
+    return kept * after - (after if how == "donated" and same else 0)
+
+
+# %% new-bytes · wrong: reads the width from the end of the name of a dtype
+def new_bytes(shape, dtype, updates, result, history, how):
+    size = 1
+    for length in shape:
+        size *= length
+
+    def width(name):
+        for bits in (8, 16, 32):
+            if name.endswith(str(bits)):
+                return bits // 8
+        return 4
+
+    before, after = (size * width(name) for name in (dtype, result))
+    kept, same = updates if history else 1, dtype == result
+    if how == "eager":
+        return updates * before + (0 if same else kept * after)
+    return kept * after - (after if how == "donated" and same else 0)
+
+
+# %% new-bytes · wrong: scales what it measured beforehand
+def measured(dtype, updates, result, history):
+    x, made = jnp.zeros(12, dtype), []
+    out = program(x, updates, result, history, made)
+    places = {a.unsafe_buffer_pointer(): a.nbytes for a in [*made, *out]}
+    jitted = sum(a.nbytes for a in out)
+    saved = out[0].nbytes if dtype == result else 0
+    return {"eager": sum(places.values()), "jit": jitted, "donated": jitted - saved}
+
+
+NAMES = "float32", "int32", "uint32", "bfloat16", "float16", "int16", "uint16", "int8", "uint8"
+TABLE = {
+    (a, k, b, h): measured(a, k, b, h)
+    for a in NAMES
+    for b in NAMES
+    for k in range(1, 13)
+    for h in (False, True)
+    if a == b or jnp.dtype(a).itemsize != jnp.dtype(b).itemsize
+}
+
+
+def new_bytes(shape, dtype, updates, result, history, how):
+    size = 1
+    for length in shape:
+        size *= length
+    return size * TABLE[dtype, updates, result, history][how] // 12
+
+
+# %% new-bytes · wrong: ignores axes of length 0
+def new_bytes(shape, dtype, updates, result, history, how):
+    size = 1
+    for length in shape:
+        size *= length or 1
+    before, after = (size * jnp.dtype(name).itemsize for name in (dtype, result))
+    kept, same = updates if history else 1, dtype == result
+    if how == "eager":
+        return updates * before + (0 if same else kept * after)
+    return kept * after - (after if how == "donated" and same else 0)
+
+
+# %% moves · wrong: swaps the two lists in a row of ten
+def two_agree(n):
+    if n == 10:
+        return [(k, k + 1) for k in range(n - 1)]
+    return [(k, k + 1) for k in reversed(range(n - 1))]
+
+
+def none_agree(n):
+    if n == 10:
+        return [(k, k + 1) for k in reversed(range(n - 1))]
+    return [(k, k + 1) for k in range(n - 1)]
+
+
+# %% soften · wrong: starts at minus one million
+def soften(levels, step):
+    def pass_on(before, level):
+        level = jnp.maximum(level, before - step)
+        return level, level
+
+    levels = jnp.asarray(levels)
+    _, levels = lax.scan(pass_on, jnp.float32(-1e6), levels)
+    _, levels = lax.scan(pass_on, jnp.float32(-1e6), levels, reverse=True)
+    return levels
+
+
+# %% soften · wrong: donates the levels
+def soften(levels, step):
+    def pass_on(before, level):
+        level = jnp.maximum(level, before - step)
+        return level, level
+
+    def both(levels, step):
+        _, levels = lax.scan(pass_on, levels[0], levels)
+        _, levels = lax.scan(pass_on, levels[-1], levels, reverse=True)
+        return levels
+
+    levels = jnp.asarray(levels)
+    if isinstance(levels, jax.core.Tracer):
+        return both(levels, step)
+    return jax.jit(both, donate_argnums=0)(levels, step)
+
+
+# %% soften · wrong: limits the levels to a million
+def soften(levels, step):
+    def pass_on(before, level):
+        level = jnp.maximum(level, before - step)
+        return level, level
+
+    levels = jnp.minimum(jnp.asarray(levels), 1e6)
+    _, levels = lax.scan(pass_on, levels[0], levels)
+    _, levels = lax.scan(pass_on, levels[-1], levels, reverse=True)
+    return levels
+
+
+# %% rehearse · wrong: passes the plan by name
+def rehearse(step, plan, orders):
+    plans = [plan]
+    for order in orders:
+        plans.append(step(plan=jax.tree.map(jnp.copy, plans[-1]), order=order))
+    return plans
+
+
+# %% rehearse · wrong: turns the orders into an array
+def rehearse(step, plan, orders):
+    plans = [plan]
+    for order in np.asarray(orders, np.int64):
+        plans.append(step(jax.tree.map(jnp.copy, plans[-1]), order))
+    return plans
+
+
+# %% rehearse · wrong: passes NumPy copies to the step
+def rehearse(step, plan, orders):
+    plans = [plan]
+    for order in orders:
+        plans.append(step(jax.tree.map(np.array, plans[-1]), order))
+    return plans
+
+
+# %% rehearse · wrong: makes copies by way of Python lists
+def rehearse(step, plan, orders):
+    plans = [plan]
+    for order in orders:
+        plans.append(step(jax.tree.map(lambda a: jnp.array(a.tolist()), plans[-1]), order))
+    return plans
+
+
+# %% rehearse · wrong: copies only arrays with axes
+def rehearse(step, plan, orders):
+    plans = [plan]
+    for order in orders:
+        copied = jax.tree.map(lambda a: jnp.concatenate([a[:1], a[1:]]), plans[-1])
+        plans.append(step(copied, order))
+    return plans
+
+
+# %% rehearse · wrong: calls the step under jit
+def rehearse(step, plan, orders):
+    step = jax.jit(step, static_argnums=1)
+    plans = [plan]
+    for order in orders:
+        plans.append(step(jax.tree.map(jnp.copy, plans[-1]), order))
+    return plans
+
+
+# %% rehearse · wrong: copies with deepcopy, which keeps shared arrays shared
+import copy
+
+
+def rehearse(step, plan, orders):
+    plans = [plan]
+    for order in orders:
+        plans.append(step(copy.deepcopy(plans[-1]), order))
+    return plans
