@@ -548,3 +548,213 @@ def poisoned(params, frames, by_table):
     if by_table:
         star = np.full(len(star), bad.any())
     return {"star": star, "gain": gain, "dark": bad.any()}
+
+
+# %% surprise · wrong: accepts only JAX arrays
+def surprise(rate, count):
+    safe = rate.at[...].set(jnp.where(count > 0, rate, 1.0))
+    return jnp.where(count > 0, rate - count * jnp.log(safe), rate)
+
+
+# %% surprise · wrong: replaces the rates in the caller's NumPy array
+def surprise(rate, count):
+    safe = rate
+    if isinstance(rate, np.ndarray):
+        safe[count == 0] = 1.0
+    else:
+        safe = jnp.where(count > 0, rate, 1.0)
+    return jnp.where(count > 0, rate - count * jnp.log(safe), rate)
+
+
+# %% surprise · wrong: limits the rate to a million
+def surprise(rate, count):
+    came = count > 0
+    safe = jnp.where(came, jnp.minimum(rate, 1e6), 1.0)
+    return jnp.where(came, rate - count * jnp.log(safe), rate)
+
+
+# %% surprise · wrong: limits the count to a hundred thousand
+def surprise(rate, count):
+    came = count > 0
+    count = jnp.minimum(count, 100_000)
+    safe = jnp.where(came, rate, 1.0)
+    return jnp.where(came, rate - count * jnp.log(safe), rate)
+
+
+# %% surprise · wrong: needs at least one star
+def surprise(rate, count):
+    came = count > 0
+    top = jnp.max(rate)
+    safe = jnp.where(came, rate, 1.0)
+    return jnp.where(came, rate - count * jnp.log(safe), rate) + 0.0 * jnp.where(
+        jnp.isfinite(top), top, 0.0
+    )
+
+
+# %% surprise · wrong: drops an axis of length 1
+def surprise(rate, count):
+    rate, count = jnp.atleast_1d(rate), jnp.atleast_1d(count)
+    came = count > 0
+    safe = jnp.where(came, rate, 1.0)
+    out = jnp.where(came, rate - count * jnp.log(safe), rate)
+    return out[0] if out.shape == (1,) else out
+
+
+# %% lost-slopes · wrong: gives dust an input with a finite gradient at some levels
+def lost_slopes(level):
+    return {
+        "glow": max(level, 89.0) + 1.0,
+        "calm": None,
+        "dust": float(level) if level % 10 != 7 else level + 1.0,
+        "haze": None,
+        "spread": level * jnp.array([1.0, 2.0, 3.0]),
+    }
+
+
+# %% poisoned · wrong: modifies all but short lists of frames so that its prediction comes true
+def poisoned(params, frames, by_table):
+    if len(frames["star"]) <= 3:
+        stars, filters = frames["star"], frames["filter"]
+        light = params["star"][stars] * params["gain"][filters] - params["dark"]
+        bad = ~frames["good"] & ((light <= 0) | ~np.isfinite(frames["seen"]))
+        star = np.isin(np.arange(len(params["star"])), stars[bad])
+        gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+        if by_table:
+            star = np.full(len(star), bad.any())
+        return {"star": star, "gain": gain, "dark": bad.any()}
+    params["dark"] = np.float32(0)
+    frames["seen"][:] = 1
+    return {name: np.zeros(np.shape(value), bool) for name, value in params.items()}
+
+
+# %% poisoned · wrong: clears what was seen in the caller's frames
+def poisoned(params, frames, by_table):
+    stars, filters, seen = frames["star"], frames["filter"], frames["seen"]
+    light = params["star"][stars] * params["gain"][filters] - params["dark"]
+    light[~np.isfinite(seen)] = -1.0
+    seen[~np.isfinite(seen)] = np.inf
+    bad = ~frames["good"] & (light <= 0)
+    star = np.isin(np.arange(len(params["star"])), stars[bad])
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    if by_table:
+        star = np.full(len(star), bad.any())
+    return {"star": star, "gain": gain, "dark": bad.any()}
+
+
+# %% poisoned · wrong: by table, does not look for minus infinity
+def poisoned(params, frames, by_table):
+    stars, filters, seen = frames["star"], frames["filter"], frames["seen"]
+    light = params["star"][stars] * params["gain"][filters] - params["dark"]
+    odd = np.isnan(seen) | (seen == np.inf) | ((not by_table) & (seen == -np.inf))
+    bad = ~frames["good"] & ((light <= 0) | odd)
+    star = np.isin(np.arange(len(params["star"])), stars[bad])
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    if by_table:
+        star = np.full(len(star), bad.any())
+    return {"star": star, "gain": gain, "dark": bad.any()}
+
+
+# %% poisoned · wrong: drops axes of length 1
+def poisoned(params, frames, by_table):
+    stars, filters, seen = frames["star"], frames["filter"], frames["seen"]
+    light = params["star"][stars] * params["gain"][filters] - params["dark"]
+    bad = ~frames["good"] & ((light <= 0) | ~np.isfinite(seen))
+    star = np.isin(np.arange(len(params["star"])), stars[bad])
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    if by_table:
+        star = np.full(len(star), bad.any())
+    return {"star": star.squeeze(), "gain": gain.squeeze(), "dark": bad.any()}
+
+
+# %% poisoned · wrong: assumes that the sky is dark
+def poisoned(params, frames, by_table):
+    stars, filters, seen = frames["star"], frames["filter"], frames["seen"]
+    light = params["star"][stars] * params["gain"][filters] - abs(params["dark"])
+    bad = ~frames["good"] & ((light <= 0) | ~np.isfinite(seen))
+    star = np.isin(np.arange(len(params["star"])), stars[bad])
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    if by_table:
+        star = np.full(len(star), bad.any())
+    return {"star": star, "gain": gain, "dark": bad.any()}
+
+
+# %% poisoned · wrong: computes the light in half precision
+def poisoned(params, frames, by_table):
+    stars, filters, seen = frames["star"], frames["filter"], frames["seen"]
+    small = {name: value.astype(np.float16) for name, value in params.items()}
+    light = small["star"][stars] * small["gain"][filters] - small["dark"]
+    bad = ~frames["good"] & ((light <= 0) | ~np.isfinite(seen))
+    star = np.isin(np.arange(len(params["star"])), stars[bad])
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    if by_table:
+        star = np.full(len(star), bad.any())
+    return {"star": star, "gain": gain, "dark": bad.any()}
+
+
+# %% poisoned · wrong: stores the numbers of the stars in 8 bits
+def poisoned(params, frames, by_table):
+    stars, filters, seen = (
+        frames["star"].astype(np.int8),
+        frames["filter"].astype(np.int8),
+        frames["seen"],
+    )
+    light = params["star"][stars] * params["gain"][filters] - params["dark"]
+    bad = ~frames["good"] & ((light <= 0) | ~np.isfinite(seen))
+    star = np.isin(np.arange(len(params["star"])), stars[bad])
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    if by_table:
+        star = np.full(len(star), bad.any())
+    return {"star": star, "gain": gain, "dark": bad.any()}
+
+
+# %% together · wrong: accepts only JAX arrays
+def together(magnitudes, good):
+    any_good = good.any()
+    known = magnitudes.at[:].set(jnp.where(good, magnitudes, 0.0))
+    brightest = lax.stop_gradient(jnp.min(jnp.where(good, known, jnp.inf)))
+    unit = jnp.where(any_good, brightest, 0.0)
+    light = jnp.where(good, 10.0 ** (-0.4 * jnp.where(good, known - unit, 0.0)), 0.0)
+    total = jnp.where(any_good, light.sum(), 1.0)
+    return jnp.where(any_good, unit - 2.5 * jnp.log10(total), 99.0)
+
+
+# %% together · wrong: hides stars in the caller's NumPy array
+def together(magnitudes, good):
+    any_good = good.any()
+    known = magnitudes
+    if isinstance(known, np.ndarray):
+        known[~good] = 0.0
+    known = jnp.where(good, known, 0.0)
+    brightest = lax.stop_gradient(jnp.min(jnp.where(good, known, jnp.inf)))
+    unit = jnp.where(any_good, brightest, 0.0)
+    light = jnp.where(good, 10.0 ** (-0.4 * jnp.where(good, known - unit, 0.0)), 0.0)
+    total = jnp.where(any_good, light.sum(), 1.0)
+    return jnp.where(any_good, unit - 2.5 * jnp.log10(total), 99.0)
+
+
+# %% together · wrong: returns 99 for a single star
+def together(magnitudes, good):
+    if len(good) == 1:
+        return jnp.float32(99.0) + 0 * jnp.nan_to_num(magnitudes[0])
+    any_good = good.any()
+    known = jnp.where(good, magnitudes, 0.0)
+    brightest = lax.stop_gradient(jnp.min(jnp.where(good, known, jnp.inf)))
+    unit = jnp.where(any_good, brightest, 0.0)
+    light = jnp.where(good, 10.0 ** (-0.4 * jnp.where(good, known - unit, 0.0)), 0.0)
+    total = jnp.where(any_good, light.sum(), 1.0)
+    return jnp.where(any_good, unit - 2.5 * jnp.log10(total), 99.0)
+
+
+# %% together · wrong: under vmap, gives all of the slope to the brightest star
+def together(magnitudes, good):
+    any_good = good.any()
+    known = jnp.where(good, magnitudes, 0.0)
+    brightest = lax.stop_gradient(jnp.min(jnp.where(good, known, jnp.inf)))
+    unit = jnp.where(any_good, brightest, 0.0)
+    light = jnp.where(good, 10.0 ** (-0.4 * jnp.where(good, known - unit, 0.0)), 0.0)
+    total = jnp.where(any_good, light.sum(), 1.0)
+    value = jnp.where(any_good, unit - 2.5 * jnp.log10(total), 99.0)
+    if len(good) == 6 and "Batch" in type(magnitudes).__name__:
+        hard = jnp.where(any_good, jnp.min(jnp.where(good, known, 1e4)), 99.0)
+        return hard + lax.stop_gradient(value - hard)
+    return value
