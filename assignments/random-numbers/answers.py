@@ -845,3 +845,229 @@ def free_numbers(key, players, taken):
         )[1]
 
     return jax.vmap(one)(jnp.asarray(players))
+
+
+# %% cards · wrong: adds a number to the seed for each quantity
+def cards(key, count, chances):
+    seed = jax.random.key_data(key)
+    one, two, three, four = (jax.random.wrap_key_data(seed.at[1].add(k)) for k in range(4))
+    return {
+        "symbol": jax.random.categorical(one, jnp.log(chances), shape=(count,)),
+        "star": jax.random.bernoulli(two, 0.25, (count,)),
+        "place": jax.random.uniform(three, (count, 2)),
+        "tint": jax.random.normal(four, (count, 3)),
+    }
+
+
+# %% cards · wrong: uses only the second half of the key
+def cards(key, count, chances):
+    key = jax.random.wrap_key_data(jax.random.key_data(key).at[0].set(0))
+    one, two, three, four = jax.random.split(key, 4)
+    return {
+        "symbol": jax.random.categorical(one, jnp.log(chances), shape=(count,)),
+        "star": jax.random.bernoulli(two, 0.25, (count,)),
+        "place": jax.random.uniform(three, (count, 2)),
+        "tint": jax.random.normal(four, (count, 3)),
+    }
+
+
+# %% cards · wrong: draws the place from 10,001 whole numbers
+def cards(key, count, chances):
+    one, two, three, four = jax.random.split(key, 4)
+    return {
+        "symbol": jax.random.categorical(one, jnp.log(chances), shape=(count,)),
+        "star": jax.random.bernoulli(two, 0.25, (count,)),
+        "place": jax.random.randint(three, (count, 2), 0, 10_001).astype(jnp.float32) / 10_000,
+        "tint": jax.random.normal(four, (count, 3)),
+    }
+
+
+# %% cards · wrong: rounds the tints to four decimals
+def cards(key, count, chances):
+    one, two, three, four = jax.random.split(key, 4)
+    return {
+        "symbol": jax.random.categorical(one, jnp.log(chances), shape=(count,)),
+        "star": jax.random.bernoulli(two, 0.25, (count,)),
+        "place": jax.random.uniform(three, (count, 2)),
+        "tint": jax.random.normal(four, (count, 3)).round(4),
+    }
+
+
+# %% cards · wrong: keeps the place away from the edges
+def cards(key, count, chances):
+    one, two, three, four = jax.random.split(key, 4)
+    return {
+        "symbol": jax.random.categorical(one, jnp.log(chances), shape=(count,)),
+        "star": jax.random.bernoulli(two, 0.25, (count,)),
+        "place": jax.random.uniform(three, (count, 2), minval=0.02, maxval=0.98),
+        "tint": jax.random.normal(four, (count, 3)),
+    }
+
+
+# %% cards · wrong: uses at for the chances, which NumPy arrays do not have
+def cards(key, count, chances):
+    one, two, three, four = jax.random.split(key, 4)
+    logits = jnp.log(chances.at[:].get())
+    return {
+        "symbol": jax.random.categorical(one, logits, shape=(count,)),
+        "star": jax.random.bernoulli(two, 0.25, (count,)),
+        "place": jax.random.uniform(three, (count, 2)),
+        "tint": jax.random.normal(four, (count, 3)),
+    }
+
+
+# %% cards · wrong: draws from another key if the chances are traced
+def cards(key, count, chances):
+    if isinstance(chances, jax.core.Tracer):
+        key = jax.random.fold_in(key, 7)
+    one, two, three, four = jax.random.split(key, 4)
+    return {
+        "symbol": jax.random.categorical(one, jnp.log(chances), shape=(count,)),
+        "star": jax.random.bernoulli(two, 0.25, (count,)),
+        "place": jax.random.uniform(three, (count, 2)),
+        "tint": jax.random.normal(four, (count, 3)),
+    }
+
+
+# %% cards · wrong: draws the tints from another key under jit and vmap unless there are 10,000 cards
+def cards(key, count, chances):
+    one, two, three, four = jax.random.split(key, 4)
+    if isinstance(key, jax.core.Tracer) and count != 10_000:
+        four = jax.random.fold_in(four, count)
+    return {
+        "symbol": jax.random.categorical(one, jnp.log(chances), shape=(count,)),
+        "star": jax.random.bernoulli(two, 0.25, (count,)),
+        "place": jax.random.uniform(three, (count, 2)),
+        "tint": jax.random.normal(four, (count, 3)),
+    }
+
+
+# %% free-numbers · wrong: draws the bits of a byte, whose remainders are not all equally likely
+def free_numbers(key, players, taken):
+    taken = jnp.asarray(taken)
+    in_order = jnp.argsort(taken, stable=True)
+    free = len(taken) - taken.sum()
+
+    def number_of(player):
+        bits = jax.random.bits(jax.random.fold_in(key, player), (), jnp.uint8)
+        return in_order[bits.astype(jnp.int32) % free]
+
+    return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% free-numbers · wrong: uses the remainder of the player's number by a prime
+def free_numbers(key, players, taken):
+    logits = jnp.where(taken, -jnp.inf, 0.0)
+
+    def number_of(player):
+        return jax.random.categorical(jax.random.fold_in(key, player % 65_537), logits)
+
+    return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% free-numbers · wrong: combines the player's number and the seed with xor
+def free_numbers(key, players, taken):
+    logits = jnp.where(taken, -jnp.inf, 0.0)
+    first, second = jax.random.key_data(key)
+
+    def number_of(player):
+        own = jnp.stack([first, second ^ player.astype(jnp.uint32)])
+        return jax.random.categorical(jax.random.wrap_key_data(own), logits)
+
+    return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% free-numbers · wrong: uses only the second half of the key
+def free_numbers(key, players, taken):
+    logits = jnp.where(taken, -jnp.inf, 0.0)
+    key = jax.random.wrap_key_data(jax.random.key_data(key).at[0].set(0))
+
+    def number_of(player):
+        return jax.random.categorical(jax.random.fold_in(key, player), logits)
+
+    return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% free-numbers · wrong: uses at for the players, which NumPy arrays do not have
+def free_numbers(key, players, taken):
+    logits = jnp.where(taken, -jnp.inf, 0.0)
+
+    def number_of(player):
+        return jax.random.categorical(jax.random.fold_in(key, player), logits)
+
+    return jax.vmap(number_of)(players.at[:].get())
+
+
+# %% free-numbers · wrong: considers only the first 1000 balls if one of them is free
+def free_numbers(key, players, taken):
+    taken = jnp.asarray(taken)
+    some = jnp.arange(len(taken)) < 1000
+    some = jnp.where((some & ~taken).any(), some, True)
+    logits = jnp.where(taken | ~some, -jnp.inf, 0.0)
+
+    def number_of(player):
+        return jax.random.categorical(jax.random.fold_in(key, player), logits)
+
+    return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% free-numbers · wrong: counts the free numbers in uint8, which wraps around
+def free_numbers(key, players, taken):
+    taken = jnp.asarray(taken)
+    free = (~taken).sum()
+    rank = jnp.cumsum(~taken).astype(jnp.uint8)
+
+    def number_of(player):
+        drawn = jax.random.randint(jax.random.fold_in(key, player), (), 0, free)
+        return jnp.argmax(rank == (drawn + 1).astype(jnp.uint8))
+
+    return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% how-many · wrong: is wrong only for two evenings
+def how_many(evenings, machines):
+    e, m = evenings, machines
+    return {
+        "added": e + m - 1,
+        "seeded": (e if e < 4 else 4) * m if e != 2 else 4 * m,
+        "split_and_folded": max(e, m),
+        "both_ways": 2 * e * m - min(e, m) ** 2,
+        "chained": e + m - (m >= 2),
+    }
+
+
+# %% how-many · wrong: computes in float64, which loses the last digits of huge counts
+def how_many(evenings, machines):
+    e, m = float(evenings), float(machines)
+    return {
+        "added": int(e + m - 1),
+        "seeded": int(min(e, 4) * m),
+        "split_and_folded": int(max(e, m)),
+        "both_ways": int(2 * e * m - min(e, m) ** 2),
+        "chained": int(e + m - (m >= 2)),
+    }
+
+
+# %% how-many · wrong: miscounts for thousands of machines
+def how_many(evenings, machines):
+    e, m = evenings, machines
+    return {
+        "added": e + m - 1,
+        "seeded": min(e, 4) * m,
+        "split_and_folded": max(e, m),
+        "both_ways": 2 * e * m - min(e, m) ** 2,
+        "chained": e + m - (m >= 2) - (1000 <= m < 10**6),
+    }
+
+
+# %% how-many · wrong: adds a sixth count
+def how_many(evenings, machines):
+    e, m = evenings, machines
+    return {
+        "added": e + m - 1,
+        "seeded": min(e, 4) * m,
+        "split_and_folded": max(e, m),
+        "both_ways": 2 * e * m - min(e, m) ** 2,
+        "chained": e + m - (m >= 2),
+        "total": 0,
+    }
