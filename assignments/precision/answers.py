@@ -84,7 +84,7 @@ def energy(before, after, per_kwh):
 # %% standstill · right: searches for the first power of two at which the sum stops
 def standstill(dtype, amount):
     info = jnp.finfo(dtype)
-    total = 2.0 ** math.floor(math.log2(amount))
+    total = 2.0 ** (math.frexp(amount)[1] - 1)
     while total * float(info.eps) / 2 < amount:
         total *= 2
         if total > float(info.max):
@@ -92,11 +92,12 @@ def standstill(dtype, amount):
     return total
 
 
-# %% standstill · right: rounds a logarithm up
+# %% standstill · right: compares the amount with the power of two below it
 def standstill(dtype, amount):
     info = jnp.finfo(dtype)
-    k = math.ceil(math.log2(amount)) + info.nmant + 1
-    return 2.0**k if k < info.maxexp else math.inf
+    k = math.frexp(amount)[1] - 1
+    k += info.nmant + (1 if math.ldexp(1.0, k) == amount else 2)
+    return math.ldexp(1.0, k) if k < info.maxexp else math.inf
 
 
 # %% standstill · wrong: assumes that the amount is a power of two
@@ -455,3 +456,157 @@ def standstill(dtype, amount):
     fraction, above = math.frexp(amount)
     k = (above - 1 if fraction == 0.5 else above) + info.nmant + 1
     return math.inf if k > math.log2(float(info.max)) else 2.0**k
+
+
+# %% energy · wrong: raises per_kwh to at least 1
+def energy(before, after, per_kwh):
+    rate = jnp.maximum(jnp.asarray(per_kwh, jnp.float32), 1.0)
+    return (after - before).astype(jnp.float32) / rate
+
+
+# %% energy · wrong: accepts only numbers of 32 or 64 bits
+def energy(before, after, per_kwh):
+    pulses = (after - before).astype(jnp.float32)
+    if isinstance(per_kwh, (int, float)) or per_kwh.dtype.itemsize >= 4:
+        per_kwh = jnp.asarray(per_kwh, jnp.float32)
+    return (pulses / per_kwh).astype(jnp.float32) if per_kwh.dtype == jnp.float32 else pulses
+
+
+# %% energy · wrong: converts the pulses to the dtype of per_kwh if it is a float
+def energy(before, after, per_kwh):
+    rate = jnp.asarray(per_kwh)
+    if not jnp.issubdtype(rate.dtype, jnp.floating):
+        rate = rate.astype(jnp.float32)
+    return ((after - before).astype(rate.dtype) / rate).astype(jnp.float32)
+
+
+# %% energy · wrong: passes integers through int16, which cannot hold large numbers
+def energy(before, after, per_kwh):
+    rate = jnp.asarray(per_kwh)
+    if jnp.issubdtype(rate.dtype, jnp.integer):
+        rate = rate.astype(jnp.int16)
+    return (after - before).astype(jnp.float32) / rate.astype(jnp.float32)
+
+
+# %% energy · wrong: needs at least one meter
+def energy(before, after, per_kwh):
+    pulses = after - before
+    pulses = jnp.where(pulses.max() >= 0, pulses, pulses)
+    return pulses.astype(jnp.float32) / jnp.asarray(per_kwh, jnp.float32)
+
+
+# %% standstill · wrong: rounds a logarithm up, which is too coarse for float64
+def standstill(dtype, amount):
+    info = jnp.finfo(dtype)
+    k = math.ceil(math.log2(amount)) + info.nmant + 1
+    return 2.0**k if k < info.maxexp else math.inf
+
+
+# %% standstill · wrong: raises tiny amounts to 16 times the smallest normal number
+def standstill(dtype, amount):
+    info = jnp.finfo(dtype)
+    smallest = max(float(info.tiny) * 16, 0.0)
+    fraction, above = math.frexp(max(amount, smallest))
+    k = (above - 1 if fraction == 0.5 else above) + info.nmant + 1
+    return 2.0**k if k < info.maxexp else math.inf
+
+
+# %% gauge · wrong: rounds each mean of float16 voltages to float16
+def new_gauge():
+    return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
+
+
+def update_gauge(gauge, volts):
+    seen = gauge["seen"] + 1
+    if volts.dtype == jnp.bfloat16:
+        volts = volts.astype(jnp.float32)
+    latest = volts.mean().astype(jnp.float32)
+    change = (latest - gauge["mean"]) / seen.astype(jnp.float32)
+    return {"mean": gauge["mean"] + change, "seen": seen}
+
+
+# %% gauge · wrong: uses the absolute values of the voltages
+def new_gauge():
+    return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
+
+
+def update_gauge(gauge, volts):
+    seen = gauge["seen"] + 1
+    latest = jnp.abs(volts.astype(jnp.float32)).mean()
+    change = (latest - gauge["mean"]) / seen.astype(jnp.float32)
+    return {"mean": gauge["mean"] + change, "seen": seen}
+
+
+# %% gauge · wrong: omits voltages that are NaN
+def new_gauge():
+    return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
+
+
+def update_gauge(gauge, volts):
+    seen = gauge["seen"] + 1
+    latest = jnp.nanmean(volts.astype(jnp.float32))
+    change = (latest - gauge["mean"]) / seen.astype(jnp.float32)
+    return {"mean": gauge["mean"] + change, "seen": seen}
+
+
+# %% gauge · wrong: promotes float16 voltages by adding a float32 zero
+def new_gauge():
+    return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
+
+
+def update_gauge(gauge, volts):
+    seen = gauge["seen"] + 1
+    strict = jax.config.jax_numpy_dtype_promotion == "strict"
+    if volts.dtype == jnp.float16 and not strict:
+        volts = volts + jnp.zeros((), jnp.float32)
+    change = (volts.astype(jnp.float32).mean() - gauge["mean"]) / seen.astype(jnp.float32)
+    return {"mean": gauge["mean"] + change, "seen": seen}
+
+
+# %% counter-examples · wrong: uses a table of powers of two for the limits in the tests
+def order_matters(limit):
+    table = (1e9, 2.0**24, 2.0**17, 2.0**16, 1024.0, 512.0, 8.0, 4.0, 2.0, 1.0)
+    below = next(x for x in table if x <= limit)
+    large = 2.0 ** math.floor(math.log2(below))
+    return large, large / 2**24, large / 2**24
+
+
+def lost_cent(least):
+    cents = np.arange(least, 100_001)
+    return int(cents[np.asarray(charged(cents)) != cents][0])
+
+
+def alike(value):
+    return jnp.array(value, jnp.float32), jnp.array(value)
+
+
+# %% counter-examples · wrong: rounds the value to five digits
+def order_matters(limit):
+    large = 2.0 ** (math.frexp(limit)[1] - 1)
+    return large, large / 2**24, large / 2**24
+
+
+def lost_cent(least):
+    cents = np.arange(least, 100_001)
+    return int(cents[np.asarray(charged(cents)) != cents][0])
+
+
+def alike(value):
+    value = round(value, 5)
+    return jnp.array(value, jnp.float32), jnp.array(value)
+
+
+# %% counter-examples · wrong: clips the value to the range of float32
+def order_matters(limit):
+    large = 2.0 ** (math.frexp(limit)[1] - 1)
+    return large, large / 2**24, large / 2**24
+
+
+def lost_cent(least):
+    cents = np.arange(least, 100_001)
+    return int(cents[np.asarray(charged(cents)) != cents][0])
+
+
+def alike(value):
+    value = min(max(value, -3e38), 3e38)
+    return jnp.array(value, jnp.float32), jnp.array(value)
