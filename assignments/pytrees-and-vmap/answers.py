@@ -899,3 +899,397 @@ def coast(predict, params, is_own, hours):
     return jax.tree.map(
         lambda *parts: jnp.stack(parts), *[all_gauges(params, hour) for hour in hours]
     )
+
+
+# %% pack · wrong: removes None from the given dictionaries
+def pack(params, order):
+    def clean(tree):
+        for key, value in list(tree.items()):
+            if value is None:
+                del tree[key]
+            elif isinstance(value, dict):
+                clean(value)
+
+    clean(params)
+    leaves, _ = named(params, order)
+    return jnp.concatenate([jnp.ravel(jnp.asarray(leaves[path], jnp.float32)) for path in order])
+
+
+def unpack(vector, params, order):
+    leaves, structure = named(params, order)
+    ends = np.cumsum([np.size(leaves[path]) for path in order])
+    parts = dict(zip(order, jnp.split(vector, ends[:-1]), strict=True))
+    shaped = [parts[path].reshape(jnp.shape(leaf)) for path, leaf in leaves.items()]
+    return jax.tree.unflatten(structure, shaped)
+
+
+def named(params, order):
+    flat, structure = jax.tree_util.tree_flatten_with_path(params)
+    leaves = {"/".join(part.key for part in path): leaf for path, leaf in flat}
+    if sorted(order) != sorted(leaves):
+        raise ValueError("order")
+    return leaves, structure
+
+
+# %% pack · wrong: multiplies by a permutation matrix, which spreads infinities and NaN
+def pack(params, order):
+    leaves, _ = named(params, order)
+    flat = jnp.concatenate([jnp.ravel(jnp.asarray(leaf, jnp.float32)) for leaf in leaves.values()])
+    starts = dict(zip(leaves, np.cumsum([0] + [np.size(x) for x in leaves.values()])))
+    places = np.concatenate([starts[path] + np.arange(np.size(leaves[path])) for path in order])
+    return jnp.eye(len(flat))[places] @ flat
+
+
+def unpack(vector, params, order):
+    leaves, structure = named(params, order)
+    ends = np.cumsum([np.size(leaves[path]) for path in order])
+    parts = dict(zip(order, jnp.split(vector, ends[:-1]), strict=True))
+    shaped = [parts[path].reshape(jnp.shape(leaf)) for path, leaf in leaves.items()]
+    return jax.tree.unflatten(structure, shaped)
+
+
+def named(params, order):
+    flat, structure = jax.tree_util.tree_flatten_with_path(params)
+    leaves = {"/".join(part.key for part in path): leaf for path, leaf in flat}
+    if sorted(order) != sorted(leaves):
+        raise ValueError("order")
+    return leaves, structure
+
+
+# %% pack · wrong: looks up the paths one after another, and catches only a KeyError
+def pack(params, order):
+    check(params, order)
+    return jnp.concatenate([jnp.ravel(jnp.asarray(at(params, p), jnp.float32)) for p in order])
+
+
+def unpack(vector, params, order):
+    check(params, order)
+    found, start = {}, 0
+    for path in order:
+        shape = jnp.shape(at(params, path))
+        found[path] = vector[start : start + int(np.prod(shape))].reshape(shape)
+        start += int(np.prod(shape))
+    flat, structure = jax.tree_util.tree_flatten_with_path(params)
+    return jax.tree.unflatten(structure, [found["/".join(k.key for k in path)] for path, _ in flat])
+
+
+def at(params, path):
+    for key in path.split("/"):
+        params = params[key]
+    if isinstance(params, dict) or params is None:
+        raise KeyError(path)
+    return params
+
+
+def check(params, order):
+    try:
+        for path in order:
+            at(params, path)
+    except KeyError:
+        raise ValueError(path) from None
+    if len(set(order)) != len(order) or len(order) != len(jax.tree.leaves(params)):
+        raise ValueError("order must contain each path once")
+
+
+# %% pack · wrong: ignores slashes at the ends of a path
+def pack(params, order):
+    order = tuple(path.strip("/") for path in order)
+    leaves, _ = named(params, order)
+    return jnp.concatenate([jnp.ravel(jnp.asarray(leaves[path], jnp.float32)) for path in order])
+
+
+def unpack(vector, params, order):
+    order = tuple(path.strip("/") for path in order)
+    leaves, structure = named(params, order)
+    ends = np.cumsum([np.size(leaves[path]) for path in order])
+    parts = dict(zip(order, jnp.split(vector, ends[:-1]), strict=True))
+    shaped = [parts[path].reshape(jnp.shape(leaf)) for path, leaf in leaves.items()]
+    return jax.tree.unflatten(structure, shaped)
+
+
+def named(params, order):
+    flat, structure = jax.tree_util.tree_flatten_with_path(params)
+    leaves = {"/".join(part.key for part in path): leaf for path, leaf in flat}
+    if sorted(order) != sorted(leaves):
+        raise ValueError("order")
+    return leaves, structure
+
+
+# %% pack · wrong: walks through three levels of dictionaries
+def pack(params, order):
+    found = named(params, order)
+    return jnp.concatenate([jnp.ravel(jnp.asarray(found[path], jnp.float32)) for path in order])
+
+
+def unpack(vector, params, order):
+    leaves, start = named(params, order), 0
+    found = {}
+    for path in order:
+        size = np.size(leaves[path])
+        found[path] = vector[start : start + size].reshape(jnp.shape(leaves[path]))
+        start += size
+    _, structure = jax.tree.flatten(params)
+    return jax.tree.unflatten(structure, [found[path] for path in leaves])
+
+
+def named(params, order):
+    flat = jax.tree_util.tree_leaves_with_path(params)
+    leaves = {"/".join(part.key for part in path[:3]): leaf for path, leaf in flat}
+    if sorted(order) != sorted(leaves):
+        raise ValueError("order")
+    return leaves
+
+
+# %% pack · wrong: calls at, which NumPy arrays do not have
+def pack(params, order):
+    leaves, _ = named(params, order)
+    parts = [x if isinstance(x, float) else x.at[...].get() for x in map(leaves.get, order)]
+    return jnp.concatenate([jnp.ravel(jnp.asarray(x, jnp.float32)) for x in parts])
+
+
+def unpack(vector, params, order):
+    leaves, structure = named(params, order)
+    ends = np.cumsum([np.size(leaves[path]) for path in order])
+    parts = dict(zip(order, jnp.split(vector, ends[:-1]), strict=True))
+    shaped = [parts[path].reshape(jnp.shape(leaf)) for path, leaf in leaves.items()]
+    return jax.tree.unflatten(structure, shaped)
+
+
+def named(params, order):
+    flat, structure = jax.tree_util.tree_flatten_with_path(params)
+    leaves = {"/".join(part.key for part in path): leaf for path, leaf in flat}
+    if sorted(order) != sorted(leaves):
+        raise ValueError("order")
+    return leaves, structure
+
+
+# %% update · wrong: writes into the lists of the parameters
+def update(params, slopes, rates):
+    if rates is None:
+        return params
+    if isinstance(rates, dict):
+        if not isinstance(params, dict) or set(rates) != set(params):
+            raise ValueError("the keys do not match")
+        return {key: update(params[key], slopes[key], rates[key]) for key in params}
+    if isinstance(rates, (list, tuple)):
+        if type(rates) is not type(params) or len(rates) != len(params):
+            raise ValueError("the containers do not match")
+        if isinstance(params, list):
+            params[:] = map(update, params, slopes, rates)
+            return params
+        return type(rates)(map(update, params, slopes, rates))
+    return jax.tree.map(lambda p, s: p - rates * s, params, slopes)
+
+
+# %% update · wrong: expects a dictionary at the top
+def update(params, slopes, rates):
+    if not isinstance(rates, dict):
+        rates = dict.fromkeys(params, rates)
+
+    def move(rate, part, slope):
+        if rate is None:
+            return part
+        return jax.tree.map(lambda p, s: p - rate * s, part, slope)
+
+    return jax.tree.map(move, rates, params, slopes, is_leaf=lambda rate: rate is None)
+
+
+# %% update · wrong: accepts a tuple of rates for a list
+def update(params, slopes, rates):
+    if rates is None:
+        return params
+    if isinstance(rates, dict):
+        if not isinstance(params, dict) or set(rates) != set(params):
+            raise ValueError("the keys do not match")
+        return {key: update(params[key], slopes[key], rates[key]) for key in params}
+    if isinstance(rates, (list, tuple)):
+        if isinstance(params, tuple) and isinstance(rates, list):
+            raise ValueError("the containers do not match")
+        if not isinstance(params, (list, tuple)) or len(rates) != len(params):
+            raise ValueError("the containers do not match")
+        return type(params)(map(update, params, slopes, rates))
+    return jax.tree.map(lambda p, s: p - rates * s, params, slopes)
+
+
+# %% update · wrong: raises an AttributeError if rates has a dictionary for a leaf
+def update(params, slopes, rates):
+    if rates is None:
+        return params
+    if isinstance(rates, dict):
+        if params is None or isinstance(params, (list, tuple)):
+            raise ValueError("the containers do not match")
+        if set(rates) != set(params.keys()):
+            raise ValueError("the keys do not match")
+        return {key: update(params[key], slopes[key], rates[key]) for key in params}
+    if isinstance(rates, (list, tuple)):
+        if type(rates) is not type(params) or len(rates) != len(params):
+            raise ValueError("the containers do not match")
+        return type(rates)(map(update, params, slopes, rates))
+    return jax.tree.map(lambda p, s: p - rates * s, params, slopes)
+
+
+# %% update · wrong: takes a rate of zero for None
+def update(params, slopes, rates):
+    def move(rate, part, slope):
+        if rate is None or (not isinstance(rate, jax.core.Tracer) and rate == 0):
+            return part
+        return jax.tree.map(lambda p, s: p - rate * s, part, slope)
+
+    return jax.tree.map(move, rates, params, slopes, is_leaf=lambda rate: rate is None)
+
+
+# %% update · wrong: recognizes only Python floats and tracers as rates
+def update(params, slopes, rates):
+    if rates is None:
+        return params
+    if isinstance(rates, (float, jax.core.Tracer)):
+        return jax.tree.map(lambda p, s: p - rates * s, params, slopes)
+    if isinstance(rates, dict):
+        if not isinstance(params, dict) or set(rates) != set(params):
+            raise ValueError("the keys do not match")
+        return {key: update(params[key], slopes[key], rates[key]) for key in params}
+    if type(rates) is not type(params) or len(rates) != len(params):
+        raise ValueError("the containers do not match")
+    return type(rates)(map(update, params, slopes, rates))
+
+
+# %% update · wrong: drops empty containers
+def update(params, slopes, rates):
+    if rates is None:
+        return params
+    if isinstance(rates, dict):
+        if not isinstance(params, dict) or set(rates) != set(params):
+            raise ValueError("the keys do not match")
+        moved = {key: update(params[key], slopes[key], rates[key]) for key in params}
+        return moved or None
+    if isinstance(rates, (list, tuple)):
+        if type(rates) is not type(params) or len(rates) != len(params):
+            raise ValueError("the containers do not match")
+        return type(rates)(map(update, params, slopes, rates))
+    return jax.tree.map(lambda p, s: p - rates * s, params, slopes)
+
+
+# %% gauge · wrong: checks that sizes and phases have the same shape
+class Gauge:
+    def __init__(self, mean, sizes, phases, kinds):
+        self.mean, self.sizes, self.phases = mean, sizes, phases
+        self.kinds = tuple(str(kind) for kind in kinds)
+        if getattr(sizes, "shape", None) != getattr(phases, "shape", None):
+            raise ValueError("sizes and phases must have the same shape")
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+jax.tree_util.register_pytree_node(
+    Gauge,
+    lambda gauge: ((gauge.mean, gauge.sizes, gauge.phases), gauge.kinds),
+    lambda kinds, arrays: Gauge(*arrays, kinds),
+)
+
+
+# %% gauge · wrong: converts arrays of other dtypes to float32
+class Gauge:
+    def __init__(self, mean, sizes, phases, kinds):
+        self.mean, self.sizes, self.phases = (
+            jnp.asarray(x, jnp.float32) if isinstance(x, (np.ndarray, float, jax.Array)) else x
+            for x in (mean, sizes, phases)
+        )
+        self.kinds = tuple(str(kind) for kind in kinds)
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+jax.tree_util.register_pytree_node(
+    Gauge,
+    lambda gauge: ((gauge.mean, gauge.sizes, gauge.phases), gauge.kinds),
+    lambda kinds, arrays: Gauge(*arrays, kinds),
+)
+
+
+# %% coast · wrong: passes the hour by name
+def coast(predict, params, is_own, hours):
+    axes = jax.tree.map(lambda own: 0 if own else None, is_own)
+
+    def at(hour):
+        each = lambda one: predict(one, hour=hour)
+        return jax.vmap(each, in_axes=(axes,), out_axes=-1)(params)
+
+    return jax.vmap(at)(hours)
+
+
+# %% coast · wrong: repeats the first hour if there are five hours
+def coast(predict, params, is_own, hours):
+    axes = jax.tree.map(lambda own: 0 if own else None, is_own)
+    all_gauges = jax.vmap(predict, in_axes=(axes, None), out_axes=-1)
+    table = jax.vmap(all_gauges, in_axes=(None, 0))(params, hours)
+    if len(hours) == 5:
+        table = jax.tree.map(lambda leaf: leaf[:1].repeat(5, 0), table)
+    return table
+
+
+# %% coast · wrong: needs JAX arrays
+def coast(predict, params, is_own, hours):
+    full = jax.tree.map(lambda leaf, own: leaf.at[...].get(), params, is_own)
+    axes = jax.tree.map(lambda own: 0 if own else None, is_own)
+    all_gauges = jax.vmap(predict, in_axes=(axes, None), out_axes=-1)
+    return jax.vmap(all_gauges, in_axes=(None, 0))(full, hours)
+
+
+# %% fair-gradient · wrong: needs JAX arrays
+def fair_gradient(loss, params, readings, limit):
+    n = jax.tree.leaves(readings)[0].at[:].get().shape[0]
+
+    def clipped(reading):
+        slopes = jax.grad(loss)(params, reading)
+        norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(slopes)))
+        factor = jnp.where(norm > limit, limit / norm, 1.0)
+        return jax.tree.map(lambda leaf: factor * leaf, slopes)
+
+    return jax.tree.map(lambda leaf: leaf.sum(0) / n, jax.vmap(clipped)(readings))
+
+
+# %% fair-gradient · wrong: counts the readings with NumPy, which cannot handle tracers
+def fair_gradient(loss, params, readings, limit):
+    n = len(np.asarray(jax.tree.leaves(readings)[0]))
+
+    def clipped(reading):
+        slopes = jax.grad(loss)(params, reading)
+        norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(slopes)))
+        factor = jnp.where(norm > limit, limit / norm, 1.0)
+        return jax.tree.map(lambda leaf: factor * leaf, slopes)
+
+    return jax.tree.map(lambda leaf: leaf.sum(0) / n, jax.vmap(clipped)(readings))
+
+
+# %% fair-gradient · wrong: converts integers to float32 and back, which rounds large ones
+def fair_gradient(loss, params, readings, limit):
+    kinds = jax.tree.map(lambda x: x.dtype, readings)
+    readings = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), readings)
+
+    def clipped(reading):
+        reading = jax.tree.map(lambda x, kind: x.astype(kind), reading, kinds)
+        slopes = jax.grad(loss)(params, reading)
+        norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(slopes)))
+        factor = jnp.where(norm > limit, limit / norm, 1.0)
+        return jax.tree.map(lambda leaf: factor * leaf, slopes)
+
+    return jax.tree.map(lambda leaf: leaf.mean(0), jax.vmap(clipped)(readings))
+
+
+# %% fair-gradient · wrong: calls a jitted gradient in a Python loop
+def fair_gradient(loss, params, readings, limit):
+    slope_of = jax.jit(jax.grad(loss))
+    n = len(jax.tree.leaves(readings)[0])
+    total = jax.tree.map(jnp.zeros_like, params)
+    for k in range(n):
+        slopes = slope_of(params, jax.tree.map(lambda leaf: leaf[k], readings))
+        norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(slopes)))
+        factor = jnp.where(norm > limit, limit / norm, 1.0)
+        total = jax.tree.map(lambda t, leaf: t + factor * leaf / n, total, slopes)
+    return total
