@@ -598,3 +598,99 @@ def test_framework_that_the_assignment_does_not_use_is_odd() -> None:
     released = new_notebook(cells=[new_code_cell("import torch")])
     own = new_notebook(cells=[*released.cells, new_code_cell("from torch import nn")])
     assert scan(own, released).odd == ()
+
+
+STUB = "def answer(x):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
+TIMES = "import time, os, sys, functools"
+
+
+def surroundings_noted(*sources: str) -> list[str]:
+    """Return what the notes say about functions that may find out what calls them."""
+    stub = new_code_cell(STUB, metadata={"nbgrader": {"grade_id": "answer", "solution": True}})
+    released = new_notebook(cells=[*RELEASED.cells, stub])
+    own = [*RELEASED.cells, new_code_cell(TIMES), *map(new_code_cell, sources)]
+    found = scan(new_notebook(cells=own), released).odd
+    return [note.partition(" uses ")[2].partition(",")[0] for note in found if "may tell" in note]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f():\n    t = time.time()\n    print(time.time() - t)",
+        "def f(x):\n    t = time.perf_counter()\n    y = x + 1\n"
+        "    print(f'{x}: {1000 * (time.perf_counter() - t):.2f} ms')\n    return y",
+        "def f(x):\n    t, n = time.time(), 0\n    while n < 3:\n        n += 1\n"
+        "    print('step', n, round(time.time() - t, 1), end='')\n    return n",
+        "def f(x):\n    best = float('inf')\n    for _ in range(3):\n        t = time.time_ns()\n"
+        "        best = min(best, time.time_ns() - t)\n"
+        "    sys.stdout.write('%s took %.1f' % (x, best / 1e9))\n    return x",
+        "def timed(f):\n    @functools.wraps(f)\n    def inner(*args):\n"
+        "        t = time.time()\n        try:\n            return f(*args)\n"
+        "        finally:\n            print('{} {}'.format(f, time.time() - t))\n"
+        "    return inner",
+    ],
+)
+def test_times_that_are_only_printed_are_not_odd(source: str) -> None:
+    assert surroundings_noted(source, "answer = lambda x: f(x)") == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f():\n    return time.time()",
+        "def f():\n    t = time.time()\n    print(t)\n    return t > 3",
+        "def f():\n    print(t := time.time())\n    return t",
+        "def f():\n    global t\n    t = time.time()\n    print(t)",
+        "def f():\n    t = time.time()\n    g = lambda: t\n    print(t)\n    return g()",
+        "def f():\n    t = 1\n    def g():\n        nonlocal t\n        t = time.time()\n"
+        "        print(t)\n    g()\n    return t",
+        "def f(spy):\n    print(spy - time.time())",
+        "def f(spy):\n    t = time.time()\n    print(max(spy, t))",
+        "def f(spy):\n    t = spy\n    t = time.time() - t\n    print(t)",
+        "def f(spy):\n    for t in spy:\n        print(time.time() - t)\n        t = time.time()",
+        "def f(spy):\n    print(time.time(), file=spy)",
+        "def f(spy):\n    spy(time.time())",
+        "def f(spy):\n    spy.append(time.time())",
+        "def f(spy):\n    x = [0]\n    x[0] = time.time()\n    return x",
+        "def f():\n    n = print(time.time())\n    return n",
+        "def f():\n    return [time.time() for _ in range(1)]",
+        "f = lambda: time.time()",
+        "def print(*args): args[0]\ndef f():\n    print(time.time())",
+        "import contextlib, io\ndef f():\n    with contextlib.redirect_stdout(io.StringIO()) as s:"
+        "\n        print(time.time())\n    return s.getvalue()",
+    ],
+)
+def test_times_that_may_affect_something_are_odd(source: str) -> None:
+    assert "time" in surroundings_noted(source, "answer = lambda x: f(x)")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def bench(g):\n    t = time.time()\n    g()\n    return time.time() - t\nbench(max)",
+        "def seeds():\n    os.environ['PYTHONHASHSEED'] = '0'\nseeds()\n"
+        "x = [seeds() for _ in 'ab']",
+    ],
+)
+def test_functions_that_only_cells_call_are_not_odd(source: str) -> None:
+    assert surroundings_noted(source) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def answer(x):\n    return time.time()\nanswer(1)",
+        "def f():\n    return time.time()\nf()\ndef answer(x):\n    return f()",
+        "def f():\n    return time.time()\nf()\ng = f",
+        "def f():\n    return time.time()\nf()\nanswer = lambda x: globals()['f']()",
+        "def f():\n    return time.time()\nf()\nclass A:\n    y = f()",
+        "def f():\n    yield time.time()\ng = f()",
+        "def f():\n    return (time.time() for _ in 'ab')\ng = f()",
+        "def f():\n    return lambda: time.time()\ng = f()",
+        "def f():\n    return time.time()\ng = (f() for _ in 'ab')",
+        "@staticmethod\ndef f():\n    return time.time()\nf()",
+        "def f():\n    return time.time()\n%%split\n%%time\ndef answer(x):\n    return f()",
+    ],
+)
+def test_functions_that_answers_may_call_are_odd(source: str) -> None:
+    assert "time" in surroundings_noted(*source.split("\n%%split\n"))

@@ -7,13 +7,16 @@ person should look at it.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 
+from jaxbits_grader.checking.scan.cell_functions import functions_that_only_cells_call
 from jaxbits_grader.checking.scan.name_resolution import NameResolver
 from jaxbits_grader.checking.scan.names_of_tests import (
     names_only_in_tests,
     reads_in_functions,
 )
+from jaxbits_grader.checking.scan.printed_times import can_read_output
 from jaxbits_grader.checking.scan.visitor import scan_cell
 from jaxbits_grader.notebook import Cell, ParsedNotebook
 
@@ -50,6 +53,9 @@ def scan_notebook(notebook: ParsedNotebook, released: ParsedNotebook) -> ScanFin
     """
     given = {cell.source.strip() for cell in released.cells}
     names, of_tests = NameResolver(), names_only_in_tests(released)
+    with contextlib.suppress(RecursionError, MemoryError):  # The scan of a cell notes these.
+        names.only_called_by_cells = functions_that_only_cells_call(notebook, released)
+        names.can_read_output = can_read_output(notebook.cells)
     unexpected = _FRAMEWORKS.difference(*map(_packages, released.cells))
     tampering: list[str] = []
     odd: list[str] = []
@@ -60,7 +66,7 @@ def scan_notebook(notebook: ParsedNotebook, released: ParsedNotebook) -> ScanFin
         if cell.source.strip() in given:
             names.given |= names.notebook.paths
         else:
-            for read, line in reads_in_functions(cell.source, of_tests):
+            for read, line in reads_in_functions(cell.source, of_tests, names.only_called_by_cells):
                 found.add("odd", line, f"a function uses {read}, a variable of a test")
             for package in sorted(_packages(cell) & unexpected):
                 found.add("odd", 1, f"imports {package}, which the assignment does not use")

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Iterator
 
 from IPython.core.inputtransformer2 import TransformerManager
 
 from jaxbits_grader.cell_names import Function, parameter_names
+from jaxbits_grader.notebook import MAX_CELL_CHARACTERS
+
+# IPython tokenizes the whole cell again for each magic, so we limit the product of the number of
+# possible magics and the length of the cell:
+# https://github.com/ipython/ipython/blob/8.30.0/IPython/core/inputtransformer2.py
+_MAX_MAGIC_WORK = 20_000_000
+_MAYBE_MAGIC = re.compile(r"^[^#\n]*[%!?]", re.M)
+
+
+def is_too_long(source: str) -> bool:
+    """Return whether parsing a cell would take too much time or memory."""
+    magic_work = len(source) * len(_MAYBE_MAGIC.findall(source))
+    return len(source) > MAX_CELL_CHARACTERS or magic_work > _MAX_MAGIC_WORK
 
 
 def parse_cell(source: str) -> ast.Module | None:

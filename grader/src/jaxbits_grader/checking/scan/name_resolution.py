@@ -60,6 +60,10 @@ class NameResolver:
         self.setters: set[tuple[str, str]] = set()
         # The modules from which the notebook has imported `*`.
         self.star_imports: list[str] = []
+        # The functions that only cells call, so that no answer does while a test runs.
+        self.only_called_by_cells: frozenset[str] = frozenset()
+        # Whether functions of the notebook may read what they print.
+        self.can_read_output = True
 
     def enter(self, bound: Iterable[str] = (), shared: Iterable[str] = ()) -> Scope:
         """Enter a scope and return it.

@@ -25,7 +25,7 @@ MODULES = _words(
     pytest queue random re requests rich rlax scipy seaborn secrets shutil sklearn statistics
     string struct sys tabulate tempfile tensorflow tensorflow_datasets textwrap time
     timeit torch torchaudio torchvision tqdm traceback transformers treescope types typing
-    typing_extensions unicodedata urllib uuid warnings weakref xarray zipfile zlib
+    typing_extensions unicodedata unittest urllib uuid warnings weakref xarray zipfile zlib
     """
 )
 # Many notebooks set `InteractiveShell.ast_node_interactivity`.
@@ -54,6 +54,7 @@ ALLOWED_MEMBERS = {
     ),
     "numpy.lib": _words("recfunctions stride_tricks"),
     "pytest": _words("approx deprecated_call fail fixture mark param raises skip warns"),
+    "unittest": _words("TestCase TestLoader TestSuite TextTestRunner main skip"),
     "traceback": _words("format_exc format_exception print_exc print_exception"),
 }
 """For some modules, all members that answers usually use."""

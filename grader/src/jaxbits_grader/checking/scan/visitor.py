@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator
 from jaxbits_grader.cell_names import Function, declared_globals, local_names, parameter_names
 from jaxbits_grader.checking.scan import suspicious_patterns as patterns
 from jaxbits_grader.checking.scan.assignment_rules import judge_method, record_assignment
-from jaxbits_grader.checking.scan.ast_utils import parse_cell, string_name
+from jaxbits_grader.checking.scan.ast_utils import is_too_long, parse_cell, string_name
 from jaxbits_grader.checking.scan.attribute_writes import WriteChecker
 from jaxbits_grader.checking.scan.findings import Findings
 from jaxbits_grader.checking.scan.foreign_attributes import find_foreign_attributes
 from jaxbits_grader.checking.scan.magics import IPYTHON_CALLS, judge_magic
 from jaxbits_grader.checking.scan.name_resolution import NameResolver
+from jaxbits_grader.checking.scan.printed_times import find_printed_clocks
 from jaxbits_grader.checking.scan.protected_names import is_within
 from jaxbits_grader.checking.scan.unusual_access import describe_access
 from jaxbits_grader.checking.scan.unusual_paths import (
@@ -24,13 +25,7 @@ from jaxbits_grader.checking.scan.unusual_paths import (
     describe_surroundings,
     describe_value,
 )
-from jaxbits_grader.notebook import MAX_CELL_CHARACTERS
 
-# IPython tokenizes the whole cell again for each magic, so we limit the product of the number of
-# possible magics and the length of the cell:
-# https://github.com/ipython/ipython/blob/8.30.0/IPython/core/inputtransformer2.py
-_MAX_MAGIC_WORK = 20_000_000
-_MAYBE_MAGIC = re.compile(r"^[^#\n]*[%!?]", re.M)
 _SUPPRESSION = re.compile(r"#\s*jaxbits\s*:\s*ignore")
 
 _RUNS_TEXT = ("builtins.exec", "builtins.eval", "timeit.timeit", "timeit.repeat", "timeit.Timer")
@@ -52,8 +47,7 @@ def scan_cell(source: str, names: NameResolver) -> Findings:
     """
     visitor = _Visitor(names)
     try:
-        magic_work = len(source) * len(_MAYBE_MAGIC.findall(source))
-        if len(source) > MAX_CELL_CHARACTERS or magic_work > _MAX_MAGIC_WORK:
+        if is_too_long(source):
             visitor.found.add("odd", 1, "is too long to scan")
         else:
             visitor.scan(source)
@@ -81,6 +75,10 @@ class _Visitor(ast.NodeVisitor):
         self.found = Findings()
         self.docstrings: set[int] = set()
         self.function_depth = 0
+        # Whether this point is in a function that only cells call.
+        self.runs_in_cell = False
+        # The nodes that refer to something that may tell what calls a function but does not here.
+        self.harmless: set[int] = set()
         self.writes = WriteChecker(names, self.found)
 
     def scan(self, source: str, offset: int = 0) -> None:
@@ -133,9 +131,11 @@ class _Visitor(ast.NodeVisitor):
         self.add_odd(node, describe_access(node, self.names))
         super().visit(node)
 
-    def _describe(self, path: str) -> str | None:
-        found = patterns.describe_use(path) or describe_path(path)
-        return found or (describe_surroundings(path) if self.function_depth else None)
+    def _describe(self, path: str, node: ast.AST) -> str | None:
+        if found := patterns.describe_use(path) or describe_path(path):
+            return found
+        tells_nothing = self.runs_in_cell or id(node) in self.harmless
+        return describe_surroundings(path) if self.function_depth and not tells_nothing else None
 
     def visit_Assign(self, node: _Assignment) -> None:
         self.generic_visit(node)
@@ -209,13 +209,18 @@ class _Visitor(ast.NodeVisitor):
         for item in node.items:
             if item.optional_vars is not None:
                 self.writes.assign(item.optional_vars, None)
+            match item:
+                case ast.withitem(
+                    context_expr=ast.Call(func=function, args=[], keywords=[]), optional_vars=None
+                ) if self.names.path(function) == "warnings.catch_warnings":
+                    self.harmless.add(id(function))  # Without `record`, it shows no warnings.
         self.generic_visit(node)
 
     visit_AsyncWith = visit_With
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
-            self.add_odd(node, self._describe(alias.name) or describe_import(alias.name))
+            self.add_odd(node, self._describe(alias.name, node) or describe_import(alias.name))
             self._check_grader_import(node, alias.name)
             path = alias.name if alias.asname else alias.name.partition(".")[0]
             self._bind(alias.asname or path, node, path)
@@ -223,7 +228,7 @@ class _Visitor(ast.NodeVisitor):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
             path = f"{node.module or ''}.{alias.name}"
-            self.add_odd(node, self._describe(path) or describe_import(path))
+            self.add_odd(node, self._describe(path, node) or describe_import(path))
             self._check_grader_import(node, path)
             if alias.name == "*":
                 self.names.star_imports += filter(is_within, [node.module or ""])
@@ -243,7 +248,10 @@ class _Visitor(ast.NodeVisitor):
         self.names.enter()
         for generator in node.generators:
             self._assign_loop_variable(generator.target, generator.iter)
+        before = self.runs_in_cell
+        self.runs_in_cell &= not isinstance(node, ast.GeneratorExp)  # It may run later.
         self.generic_visit(node)
+        self.runs_in_cell = before
         self.names.leave()
 
     visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _visit_comprehension
@@ -263,9 +271,14 @@ class _Visitor(ast.NodeVisitor):
     def _visit_function_body(self, node: Function, body: Iterable[ast.AST]) -> None:
         bound = [*parameter_names(node), *local_names(node)]
         self.names.enter(bound, declared_globals(node))
+        if not self.names.can_read_output:
+            self.harmless |= find_printed_clocks(node, self.names)
+        before = self.runs_in_cell
+        self.runs_in_cell = getattr(node, "name", None) in self.names.only_called_by_cells
         self.function_depth += 1
         self._visit_all(body)
         self.function_depth -= 1
+        self.runs_in_cell = before
         self.names.leave()
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
@@ -286,7 +299,7 @@ class _Visitor(ast.NodeVisitor):
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             if path := self.names.resolve(node.id):
-                self.add_odd(node, self._describe(path) or describe_value(path))
+                self.add_odd(node, self._describe(path, node) or describe_value(path))
             elif not self.names.is_bound(node.id):
                 self.add_odd(node, patterns.describe_unbound_name(node.id))
 
@@ -300,7 +313,7 @@ class _Visitor(ast.NodeVisitor):
             self.add_odd(part, describe_access(part, self.names) if part is not node else None)
         path, root = self.names.path(node), parts[-1].value
         if path and isinstance(node.ctx, ast.Load):
-            self.add_odd(node, self._describe(path))
+            self.add_odd(node, self._describe(path, node))
         if not (path and isinstance(root, ast.Name)):
             self.visit(root)
 
