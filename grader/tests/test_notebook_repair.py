@@ -409,6 +409,14 @@ def test_repair_notebook_grades_answer_between_its_tests(tmp_path: Path) -> None
     assert runs_without_error(repair(cells, tmp_path)[0])
 
 
+def test_repair_notebook_grades_two_answers_in_one_cell_below_their_tests(tmp_path: Path) -> None:
+    cells = cells_with_stub("load", ANSWERS["load"] + "\n\n\n" + ANSWERS["trim"])
+    find_cell(cells, "trim")["source"] = RELEASED_CELLS["trim"].source
+    notebook, notes = repair(cells, tmp_path)
+    assert runs_without_error(notebook)
+    assert "answers found below their tests, with only a stub above: load, trim" in notes
+
+
 def test_repair_notebook_keeps_parts_of_answer_above_moved_tests(tmp_path: Path) -> None:
     source = SOURCE.replace(
         "def load(holds):", "def weigh(hold):\n    return hold\n\ndef load(holds):"

@@ -57,7 +57,11 @@ def match_cells(cells: Sequence[Cell], released: ParsedNotebook) -> Match:
         notes.append(f"cells without metadata, recognized by their text: {', '.join(found)}")
     if late := [id for id in ours if _match_below_tests(id, grade_ids, cells, released)]:
         notes.append(f"answers found below their tests, with only a stub above: {', '.join(late)}")
-    return Match(tuple(grade_ids), _choose_copies(grade_ids, cells, released), tuple(notes))
+    chosen = _choose_copies(grade_ids, cells, released)
+    # If such an answer is in the cell of another one, leave out the stub, which nothing replaces.
+    edited = {id for id in late if (i := chosen[id]) is not None and is_edited(cells[i], ours[id])}
+    chosen |= dict.fromkeys(set(late) - edited)
+    return Match(tuple(grade_ids), chosen, tuple(notes))
 
 
 def _match_by_names(
@@ -91,7 +95,8 @@ def _match_below_tests(
     """Find an answer that a student wrote below its tests, leaving the stub as it was.
 
     If the student split the answer between several cells, record the last one in `grade_ids`, so
-    that the tests move below all of them.
+    that the tests move below all of them. The student may also have written it in the cell of
+    another answer, which `grade_ids` does not change.
 
     Returns:
         Whether there is such an answer.
@@ -112,7 +117,12 @@ def _match_below_tests(
     below = [index for index in own if index > tests[0] and cells[index].names & wanted]
     if below:
         grade_ids[below[-1]] = id
-    return bool(below)
+        return True
+    return any(
+        index > max(stubs[-1], tests[0]) and wanted and wanted <= cells[index].names
+        for index, other in enumerate(grade_ids)
+        if other in released.marked and released.marked[other].role is Role.SOLUTION
+    )
 
 
 def _names_to_answer(id: str, released: ParsedNotebook) -> frozenset[str]:
