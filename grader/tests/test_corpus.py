@@ -26,7 +26,7 @@ FAMILIES = {
     "plain", "stderr", "harmless", "tests-lost", "tests-replaced", "duplicates", "renamed", "names",
     "damaged", "unreadable", "kernel-death", "parent", "endless", "memory", "children", "output",
     "shell", "secret-reading", "hidden-tests", "tampering", "fake-equality", "adjacent-files",
-    "web",
+    "web", "messy",
 }  # fmt: skip
 # These students submit invalid Python on purpose.
 INVALID_PYTHON = {"syntax-error", "typos-in-own-cells"}
@@ -131,6 +131,7 @@ def test_intact_notebooks_contain_valid_python(
         "duplicates",
         "names",
         "renamed",
+        "messy",
     }
     for student, expected in expected_results.items():
         if expected.family in modified | {"adjacent-files"}:

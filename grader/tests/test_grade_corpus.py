@@ -24,6 +24,8 @@ pytestmark = harness.needs_sandbox
 SAMPLE = harness.JAX_SAMPLE
 NAME = SAMPLE.name
 MAX_PER_FAMILY = 2
+# Students and editors make a mess in many ways, so all submissions of this family are graded.
+WHOLE_FAMILIES = ("messy",)
 SECRET, TOKEN = "the secret is 918273645", "token-5551212"
 
 
@@ -47,7 +49,8 @@ def _core_filter() -> object:
     count: Counter[str] = Counter()
 
     def is_selected(entry: CorpusEntry) -> bool:
-        if entry.student == corpus.NEIGHBOR:  # Several submissions try to read its file.
+        # Several submissions try to read the neighbor's file.
+        if entry.student == corpus.NEIGHBOR or entry.family in WHOLE_FAMILIES:
             return True
         if not entry.core or (entry.slow and count[f"{entry.family}, slow"]):
             return False

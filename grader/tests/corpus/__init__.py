@@ -26,6 +26,7 @@ from corpus import (
     good,
     hidden_test_theft,
     kernel_exit,
+    messy,
     output,
     renamed,
     repaired,
@@ -66,7 +67,7 @@ __all__ = [
 NEIGHBOR = "neighbor"
 MODULES = (
     good, repaired, renamed, damaged, unreadable, kernel_exit, resource_abuse, output, shell,
-    secret_reading, hidden_test_theft, tampering, fake_equality, web,
+    secret_reading, hidden_test_theft, tampering, fake_equality, web, messy,
 )  # fmt: skip
 
 
@@ -117,6 +118,7 @@ def write(
             family=entry.family,
             slow=entry.slow,
             core=entry.core,
+            page=entry.page,
             summary=entry.summary,
         )
     return written

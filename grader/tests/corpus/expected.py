@@ -36,6 +36,7 @@ class Expected:
         family: The kind of submission.
         slow: Whether the submission runs until it reaches the time or memory limit.
         core: Whether the submission is representative of its family.
+        page: Regular expressions, each of which must match the text of the page or the table.
         summary: What the submission contains or tries to do.
     """
 
@@ -47,6 +48,7 @@ class Expected:
     family: str = ""
     slow: bool = False
     core: bool = False
+    page: tuple[str, ...] = ()
     summary: str = ""
 
     def mismatches(
@@ -69,6 +71,7 @@ class Expected:
         found += [f"no note says {r!r}: {notes!r}" for r in self.notes if not re.search(r, notes)]
         plain = html.unescape(re.sub(r"<[^>]*>", "", shown))
         found += [f"shows {text[:80]!r}" for text in self.forbidden if text in shown + plain]
+        found += [f"the page does not say {r!r}" for r in self.page if not re.search(r, plain)]
         found += [f"would run {regex!r}" for regex in self.live if re.search(regex, shown)]
         return found
 
@@ -87,3 +90,4 @@ class Submission:
     live: tuple[str, ...] = ()
     slow: bool = False
     core: bool = False
+    page: tuple[str, ...] = ()
