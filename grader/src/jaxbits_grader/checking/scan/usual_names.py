@@ -73,7 +73,11 @@ UNUSUAL_MEMBERS = _members(
         "closure_convert distributed experimental.pjit export extend ffi interpreters lib "
         "transfer_guard transfer_guard_device_to_host transfer_guard_host_to_device"
     ),
-    logging="config setLogRecordFactory setLoggerClass",
+    logging=(
+        "Filter LogRecord Logger LoggerAdapter addLevelName config getLevelName "
+        "getLevelNamesMapping getLogRecordFactory getLoggerClass makeLogRecord "
+        "setLogRecordFactory setLoggerClass"
+    ),
     numpy="core ctypeslib distutils f2py frompyfunc",
     operator="attrgetter methodcaller",
     os="register_at_fork",

@@ -310,6 +310,8 @@ class _Visitor(ast.NodeVisitor):
         for part in parts:
             self.writes.check_hook(part)
             self.add_odd(part, patterns.describe_attribute(part.attr))
+            if part.attr == "setLevel" and self.function_depth and not self.runs_in_cell:
+                self.add_odd(part, "a function changes the level of a log, which may count calls")
             self.add_odd(part, describe_access(part, self.names) if part is not node else None)
         path, root = self.names.path(node), parts[-1].value
         if path and isinstance(node.ctx, ast.Load):
