@@ -889,3 +889,46 @@ def model_runs(levels, group):
         "loops, vmap of map": len(rows) * rows.max(axis=0).sum(),
     }
     return {name: int(count) for name, count in counts.items()}
+
+
+# %% day · wrong: unrolls the loop if the level is not a Python number
+def day(level, rises):
+    """Return the level in the evening, the highest level, and how many hours the turbine ran."""
+
+    def hour(state, rise):
+        level, highest, hours = state
+        level = level + rise
+        above = jnp.maximum(level - CREST, 0.0)
+        level = level - 0.2 * above**1.5
+        runs = level > INTAKE
+        level = jnp.where(runs, level - 0.05, level)
+        return (level, jnp.maximum(highest, level), hours + runs), None
+
+    start = jnp.asarray(level, jnp.float32)
+    state = start, start, jnp.int32(0)
+    if jnp.result_type(level, jnp.bfloat16) == jnp.bfloat16:  # a Python number
+        state, _ = lax.scan(hour, state, rises)
+    else:
+        for n in range(len(rises)):
+            state, _ = hour(state, rises[n])
+    level, highest, hours = state
+    return {"level": level, "highest": highest, "hours": hours}
+
+
+# %% drain · wrong: unrolls the loop if the level is not a Python number
+def drain(level, target, most):
+    """Return the remaining level and the number of hours for which the pipe was open."""
+
+    def hour(state, _):
+        now, hours = state
+        is_open = (now > target) & (hours < most)
+        height = jnp.where(is_open, now - PIPE, 1.0)
+        now = jnp.where(is_open, now - 0.1 * jnp.sqrt(height), now)
+        return (now, hours + is_open.astype(jnp.int32)), None
+
+    state = jnp.asarray(level, jnp.float32), jnp.int32(0)
+    if jnp.result_type(level, jnp.bfloat16) == jnp.bfloat16:  # a Python number
+        return lax.scan(hour, state, length=LONGEST)[0]
+    for _ in range(LONGEST):
+        state, _ = hour(state, None)
+    return state
