@@ -433,7 +433,10 @@ def _files(builder: SubmissionBuilder) -> Iterator[tuple[str, _Mess]]:
             statuses=UNREADABLE,
         ),
     )
-    yield "nested", _Mess("Nested folders.", {f"week 3/final/{name}": right}, statuses=FLAGGED)
+    yield (
+        "nested",
+        _Mess("Is in nested folders.", {f"week 3/final/{name}": right}, statuses=FLAGGED),
+    )
     yield (
         "older-beside",
         _Mess("An older attempt beside it.", old, page=("was graded, not",), statuses=FLAGGED),
