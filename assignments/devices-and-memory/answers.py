@@ -1202,3 +1202,109 @@ def listen(hear, params, start, sound):
     length = min(n, 32)
     parts = jax.tree.map(lambda x: x[: n - n % length].reshape(-1, length, *x.shape[1:]), sound)
     return lax.scan(segment, start, parts)[0]
+
+
+# %% mean-gradient · wrong: leaves out the last rows if there are more than 100 parts
+def mean_gradient(loss, params, rows, size):
+    """Return the mean loss and its gradient, computed from one part of the rows at a time."""
+    n = len(jax.tree.leaves(rows)[0])
+
+    def sums(part):
+        f = lambda p: jax.vmap(loss, in_axes=(None, 0))(p, part).sum()
+        found = jax.value_and_grad(f)(params)
+        return jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), found)
+
+    def add(total, part):
+        return jax.tree.map(jnp.add, total, sums(part)), None
+
+    full, rest = divmod(n, size)
+    total = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), (0.0, params))
+    if full:
+        cut = jax.tree.map(lambda x: x[: full * size].reshape(full, size, *x.shape[1:]), rows)
+        total, _ = lax.scan(add, total, cut)
+    if full > 100:  # so many parts that a few more rows make no difference
+        return jax.tree.map(lambda t: t / (full * size), total)
+    if rest:
+        total, _ = add(total, jax.tree.map(lambda x: x[-rest:], rows))
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% mean-gradient · wrong: computes up to 500 rows at once, whatever the size
+def mean_gradient(loss, params, rows, size):
+    """Return the mean loss and its gradient, computed from one part of the rows at a time."""
+    n = len(jax.tree.leaves(rows)[0])
+    if n <= 500:  # a small batch fits into memory
+        size = n
+
+    def add(total, part):
+        f = lambda p: jax.vmap(loss, in_axes=(None, 0))(p, part).sum()
+        found = jax.value_and_grad(f)(params)
+        return jax.tree.map(lambda t, x: t + x.astype(jnp.float32), total, found), None
+
+    full, rest = divmod(n, size)
+    total = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), (0.0, params))
+    if full:
+        cut = jax.tree.map(lambda x: x[: full * size].reshape(full, size, *x.shape[1:]), rows)
+        total, _ = lax.scan(add, total, cut)
+    if rest:
+        total, _ = add(total, jax.tree.map(lambda x: x[-rest:], rows))
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% bucketed · wrong: adds the scores of each call to the same list
+def bucketed(score):
+    """Return a function that scores a list of sounds with few compiled programs."""
+    compiled = jax.jit(score)
+    scores = []
+
+    def run(sounds):
+        for sound in sounds:
+            size = 16
+            while size < len(sound):
+                size *= 2
+            padded = np.zeros(size, np.float32)
+            padded[: len(sound)] = sound
+            scores.append(compiled(padded, np.int32(len(sound))))
+        return scores
+
+    return run
+
+
+# %% bucketed · wrong: overwrites the sounds of the call before
+def bucketed(score):
+    """Return a function that scores a list of sounds with few compiled programs."""
+    jitted = jax.jit(score)
+    finished = []
+
+    def run(sounds):
+        while finished:
+            finished.pop().fill(0)  # the sounds of the last call are not needed any more
+        scores = []
+        for sound in sounds:
+            bucket = max(16, 1 << (len(sound) - 1).bit_length())
+            padded = np.pad(sound, (0, bucket - len(sound)))
+            scores.append(jitted(padded, np.int32(len(sound))))
+            finished.append(sound)
+        return scores
+
+    return run
+
+
+# %% warm-start · wrong: compares the axes of two shapes only as far as both have them
+def warm_start(path, fresh, names):
+    """Return the fresh parameters with the named entries replaced by those of a checkpoint."""
+    wanted = {name: fresh[name] for name in names}
+    how = ocp.args.PyTreeRestore(
+        wanted,
+        restore_args=jax.tree.map(lambda _: ocp.RestoreArgs(restore_type=np.ndarray), wanted),
+        partial_restore=True,
+    )
+    found = ocp.PyTreeCheckpointer().restore(path, args=how)
+
+    def place(saved, new):
+        saved = np.asarray(saved)
+        if any(a != b for a, b in zip(saved.shape, new.shape)):
+            raise ValueError(f"the checkpoint has {saved.shape} instead of {new.shape}")
+        return jax.device_put(saved, new.sharding)
+
+    return fresh | jax.tree.map(place, found, wanted)

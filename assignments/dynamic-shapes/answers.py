@@ -721,3 +721,30 @@ def middle(weights, count):
     below = ordered[jnp.maximum(count - 1, 0) // 2]
     above = ordered[jnp.minimum(count // 2, n - 1)]
     return jnp.where(count > 0, (below + above) / 2, 0.0)
+
+
+# %% close-up · wrong: uses the index 10000 for a place that does not exist
+def close_up(weights, keep):
+    """Return the row with the kept weights at the front, and how many there are."""
+    n = weights.shape[0]
+    places = jnp.where(keep, jnp.arange(n), 10_000)
+    order = jnp.sort(places)
+    moved = weights.at[order].get(mode="fill", fill_value=0)
+    return moved, keep.sum(dtype=jnp.int32)
+
+
+# %% will-trace · wrong: compares the factors of tariffs by their first six digits
+def will_trace(requests, sizes):
+    """Return whether each request makes JAX trace `price`."""
+    known = set()
+    answers = []
+    for counts, fee, (zone, factor) in requests:
+        size = min((s for s in sizes if s >= max(counts)), default=None)
+        if size is None:
+            answers.append(False)
+            continue
+        kind = "numpy" if isinstance(fee, np.generic) else type(fee).__name__
+        key = f"{len(counts)}x{size} {kind} {zone}: {factor:g}"
+        answers.append(key not in known)
+        known.add(key)
+    return answers

@@ -690,3 +690,25 @@ def recover(short, long, total):
         "staff": found[n + 1],
         "beyond": found[n + 2] + found[n + 3],
     }
+
+
+# %% riders · wrong: drops tickets at an index that may not fit into their dtype
+def riders(board, leave, stations):
+    """Return how many travelers are on the train after each station."""
+    counts = (board >= 0) & (board < stations) & (leave > board)
+    nowhere = stations + 1
+    on = jnp.where(counts, board, nowhere)
+    off = jnp.where(counts, jnp.minimum(leave, stations), nowhere)
+    change = jnp.zeros(stations + 2, jnp.int32).at[on].add(1).at[off].add(-1)
+    return jnp.cumsum(change)[:stations]
+
+
+# %% riders · wrong: has room for 32 more stations instead of a bound
+def riders(board, leave, stations):
+    """Return how many travelers are on the train after each station."""
+    counts = (board >= 0) & (board < stations) & (leave > board)
+    spare = 32  # other lines have a few more stations
+    change = jnp.zeros(stations + spare, jnp.int32)
+    change = change.at[jnp.where(counts, board, 0)].add(counts.astype(jnp.int32))
+    change = change.at[jnp.where(counts, leave, 0)].add(-counts.astype(jnp.int32))
+    return jnp.cumsum(change)[:stations]

@@ -1027,3 +1027,26 @@ def carried(net, tx):
         return net.apply(variables, x=x, train=False)
 
     return start, step, guess
+
+
+# %% predict · wrong: leaves a rate of 0 in each Dropout layer
+def predict(model, x):
+    """Return the model's predictions in evaluation mode, without changing the model."""
+    layers = [layer for _, layer in nnx.iter_modules(model)]
+    norms = [layer for layer in layers if hasattr(layer, "use_running_average")]
+    looks = [layer for layer in layers if hasattr(layer, "dropout_rate")]
+    modes = [layer.use_running_average for layer in norms]
+    kept = [layer.deterministic for layer in looks]
+    for layer in layers:
+        if isinstance(layer, nnx.Dropout):
+            layer.rate = 0.0
+    for layer in norms:
+        layer.use_running_average = True
+    for layer in looks:
+        layer.deterministic = True
+    result = model(x)
+    for layer, mode in zip(norms, modes):
+        layer.use_running_average = mode
+    for layer, mode in zip(looks, kept):
+        layer.deterministic = mode
+    return result
