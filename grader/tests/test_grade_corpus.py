@@ -24,8 +24,8 @@ pytestmark = harness.needs_sandbox
 SAMPLE = harness.JAX_SAMPLE
 NAME = SAMPLE.name
 MAX_PER_FAMILY = 2
-# Students and editors make a mess in many ways, so all submissions of this family are graded.
-WHOLE_FAMILIES = ("messy",)
+# Students and editors make a mess in many ways, so every fourth such submission is graded.
+MESSY_STEP = 4
 SECRET, TOKEN = "the secret is 918273645", "token-5551212"
 
 
@@ -50,11 +50,13 @@ def _core_filter() -> object:
 
     def is_selected(entry: CorpusEntry) -> bool:
         # Several submissions try to read the neighbor's file.
-        if entry.student == corpus.NEIGHBOR or entry.family in WHOLE_FAMILIES:
+        if entry.student == corpus.NEIGHBOR:
             return True
         if not entry.core or (entry.slow and count[f"{entry.family}, slow"]):
             return False
         count[entry.family] += 1
+        if entry.family == "messy":
+            return count["messy"] % MESSY_STEP == 1
         count[f"{entry.family}, slow"] += entry.slow
         return count[entry.family] <= MAX_PER_FAMILY
 

@@ -54,7 +54,8 @@ def test_scan_finds_little_in_unusual_styles(folder: Path) -> None:
         assert note.endswith(text)
 
 
-@each_assignment
+# Grading takes half a minute, so these tests grade every other assignment.
+@pytest.mark.parametrize("folder", FOLDERS[::2], ids=lambda folder: folder.name)
 @harness.needs_sandbox
 def test_unusual_styles_get_full_marks(folder: Path, tmp_path: Path) -> None:
     assignment = read_assignment(folder)
