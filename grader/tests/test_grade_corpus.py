@@ -42,7 +42,7 @@ class Graded(NamedTuple):
 
 
 def _core_filter() -> object:
-    """Return a filter for the neighbor and the first core submissions of each family.
+    """Return a filter for the neighbor, the first core submissions of each family, and messy ones.
 
     It selects at most one slow submission from each family.
     """
