@@ -100,6 +100,8 @@ _ONLY_IN_CONTAINER = _in_container([[]])
 
 def _shows_used_array(value: Any) -> bool:
     """Return whether a value is a view of an array to which something else refers, too."""
-    base = value.base if isinstance(value, np.ndarray) else None
-    # The view, the name above, and the argument of the function refer to it.
-    return isinstance(base, np.ndarray) and sys.getrefcount(base) > 3
+    is_view = isinstance(value, np.ndarray) and isinstance(value.base, np.ndarray)
+    return is_view and sys.getrefcount(value.base) > _ONLY_IN_VIEW
+
+
+_ONLY_IN_VIEW = sys.getrefcount(np.zeros(1)[:].base)

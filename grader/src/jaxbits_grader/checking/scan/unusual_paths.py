@@ -85,6 +85,18 @@ def describe_surroundings(path: str) -> str | None:
     return what and f"a function uses {what}, which may tell it what calls it"
 
 
+def describe_attribute_in_function(name: str) -> str | None:
+    """Return a note if a function that uses this attribute may count its calls, or None otherwise.
+
+    Example:
+        >>> describe_attribute_in_function("setLevel")
+        'a function changes the level of a log (setLevel), which may count calls'
+    """
+    if name in usual_names.LEVEL_SETTERS:
+        return f"a function changes the level of a log ({name}), which may count calls"
+    return None
+
+
 def describe_name(name: str) -> str | None:
     """Return what is odd about an attribute with this name, or None if nothing is."""
     if name in usual_names.UNUSUAL_ATTRIBUTES | usual_names.IMPORTED_ELSEWHERE:

@@ -144,6 +144,9 @@ SURROUNDINGS = _words(
 """Objects from which a function could find out where, when, or by what it is called. The functions
 of an answer usually do not need them."""
 
+LEVEL_SETTERS = ("setLevel", "set_verbosity")
+"""Attributes with which a function could keep a number in a log of Python or of absl."""
+
 SETTINGS = (
     "calendar.setfirstweekday",
     "csv.field_size_limit",

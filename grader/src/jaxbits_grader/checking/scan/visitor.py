@@ -20,6 +20,7 @@ from jaxbits_grader.checking.scan.printed_times import find_printed_clocks
 from jaxbits_grader.checking.scan.protected_names import is_within
 from jaxbits_grader.checking.scan.unusual_access import describe_access
 from jaxbits_grader.checking.scan.unusual_paths import (
+    describe_attribute_in_function,
     describe_import,
     describe_path,
     describe_surroundings,
@@ -310,8 +311,8 @@ class _Visitor(ast.NodeVisitor):
         for part in parts:
             self.writes.check_hook(part)
             self.add_odd(part, patterns.describe_attribute(part.attr))
-            if part.attr == "setLevel" and self.function_depth and not self.runs_in_cell:
-                self.add_odd(part, "a function changes the level of a log, which may count calls")
+            if self.function_depth and not self.runs_in_cell:
+                self.add_odd(part, describe_attribute_in_function(part.attr))
             self.add_odd(part, describe_access(part, self.names) if part is not node else None)
         path, root = self.names.path(node), parts[-1].value
         if path and isinstance(node.ctx, ast.Load):
