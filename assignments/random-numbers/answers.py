@@ -1071,3 +1071,76 @@ def how_many(evenings, machines):
         "chained": e + m - (m >= 2),
         "total": 0,
     }
+
+
+# %% cards · wrong: draws at most 10,000 cards and repeats them
+def cards(key, count, chances):
+    some = min(count, 10_000)
+    one, two, three, four = jax.random.split(key, 4)
+    drawn = {
+        "symbol": jax.random.categorical(one, jnp.log(chances), shape=(some,)),
+        "star": jax.random.bernoulli(two, 0.25, (some,)),
+        "place": jax.random.uniform(three, (some, 2)),
+        "tint": jax.random.normal(four, (some, 3)),
+    }
+    return {name: jnp.resize(part, (count, *part.shape[1:])) for name, part in drawn.items()}
+
+
+# %% cards · wrong: never gives a star to a single card
+def cards(key, count, chances):
+    one, two, three, four = jax.random.split(key, 4)
+    return {
+        "symbol": jax.random.categorical(one, jnp.log(chances), shape=(count,)),
+        "star": jax.random.bernoulli(two, 0.25, (count,)) & (count > 1),
+        "place": jax.random.uniform(three, (count, 2)),
+        "tint": jax.random.normal(four, (count, 3)),
+    }
+
+
+# %% cards · wrong: draws the symbol from 10,000 numbers
+def cards(key, count, chances):
+    one, two, three, four = jax.random.split(key, 4)
+    edges = jnp.round(10_000 * jnp.cumsum(chances)).astype(jnp.int32)
+    drawn = jax.random.randint(one, (count,), 0, edges[-1])
+    return {
+        "symbol": jnp.searchsorted(edges, drawn, side="right"),
+        "star": jax.random.bernoulli(two, 0.25, (count,)),
+        "place": jax.random.uniform(three, (count, 2)),
+        "tint": jax.random.normal(four, (count, 3)),
+    }
+
+
+# %% cards · wrong: considers only the first 10,000 symbols
+def cards(key, count, chances):
+    one, two, three, four = jax.random.split(key, 4)
+    return {
+        "symbol": jax.random.categorical(one, jnp.log(chances[:10_000]), shape=(count,)),
+        "star": jax.random.bernoulli(two, 0.25, (count,)),
+        "place": jax.random.uniform(three, (count, 2)),
+        "tint": jax.random.normal(four, (count, 3)),
+    }
+
+
+# %% free-numbers · wrong: considers only the first 5000 balls if one of them is free
+def free_numbers(key, players, taken):
+    taken = jnp.asarray(taken)
+    some = jnp.arange(len(taken)) < 5000
+    some = jnp.where((some & ~taken).any(), some, True)
+    logits = jnp.where(taken | ~some, -jnp.inf, 0.0)
+
+    def number_of(player):
+        return jax.random.categorical(jax.random.fold_in(key, player), logits)
+
+    return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% free-numbers · wrong: converts more than a thousand players to a NumPy array
+def free_numbers(key, players, taken):
+    logits = jnp.where(taken, -jnp.inf, 0.0)
+    if len(players) > 1000:
+        players = np.asarray(players)
+
+    def number_of(player):
+        return jax.random.categorical(jax.random.fold_in(key, player), logits)
+
+    return jax.vmap(number_of)(jnp.asarray(players))
