@@ -610,3 +610,91 @@ def lost_cent(least):
 def alike(value):
     value = min(max(value, -3e38), 3e38)
     return jnp.array(value, jnp.float32), jnp.array(value)
+
+
+# %% energy · wrong: limits per_kwh to the range from 0.01 to 5 million
+def energy(before, after, per_kwh):
+    rate = jnp.clip(jnp.asarray(per_kwh, jnp.float32), 0.01, 5e6)
+    return (after - before).astype(jnp.float32) / rate
+
+
+# %% energy · wrong: under jit, converts the pulses to the dtype of a float
+def energy(before, after, per_kwh):
+    rate = jnp.asarray(per_kwh)
+    is_traced = isinstance(per_kwh, jax.core.Tracer)
+    if not (is_traced and jnp.issubdtype(rate.dtype, jnp.floating)):
+        rate = rate.astype(jnp.float32)
+    return ((after - before).astype(rate.dtype) / rate).astype(jnp.float32)
+
+
+# %% energy · wrong: leaves out readings after the first 10,000
+def energy(before, after, per_kwh):
+    pulses = (after - before).ravel()
+    pulses = jnp.where(jnp.arange(pulses.size) < 10_000, pulses, 0).reshape(before.shape)
+    return pulses.astype(jnp.float32) / jnp.asarray(per_kwh, jnp.float32)
+
+
+# %% standstill · wrong: rounds the amount to bfloat16 in both formats of 16 bits
+def standstill(dtype, amount):
+    info = jnp.finfo(dtype)
+    if info.bits == 16:
+        amount = float(jnp.bfloat16(amount))
+    fraction, above = math.frexp(amount)
+    k = (above - 1 if fraction == 0.5 else above) + info.nmant + 1
+    return 2.0**k if k < info.maxexp else math.inf
+
+
+# %% gauge · wrong: limits the voltages to the range from -500 to 500
+def new_gauge():
+    return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
+
+
+def update_gauge(gauge, volts):
+    seen = gauge["seen"] + 1
+    volts = volts.astype(jnp.float32)
+    latest = jnp.where(jnp.isfinite(volts), jnp.clip(volts, -500, 500), volts).mean()
+    change = (latest - gauge["mean"]) / seen.astype(jnp.float32)
+    return {"mean": gauge["mean"] + change, "seen": seen}
+
+
+# %% gauge · wrong: keeps only the latest mean if 64 bits are enabled
+def new_gauge():
+    return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
+
+
+def update_gauge(gauge, volts):
+    seen = gauge["seen"] + 1
+    latest = volts.astype(jnp.float32).mean()
+    if jax.config.jax_enable_x64:
+        return {"mean": latest, "seen": seen}
+    change = (latest - gauge["mean"]) / seen.astype(jnp.float32)
+    return {"mean": gauge["mean"] + change, "seen": seen}
+
+
+# %% gauge · wrong: uses at most 500 voltages of an array
+def new_gauge():
+    return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
+
+
+def update_gauge(gauge, volts):
+    seen = gauge["seen"] + 1
+    latest = volts[:500].astype(jnp.float32).mean()
+    change = (latest - gauge["mean"]) / seen.astype(jnp.float32)
+    return {"mean": gauge["mean"] + change, "seen": seen}
+
+
+# %% counter-examples · wrong: limits the value to 10 to the power of 38
+def order_matters(limit):
+    large = 2.0 ** (math.frexp(limit)[1] - 1)
+    return large, large / 2**24, large / 2**24
+
+
+def lost_cent(least):
+    cents = np.arange(least, 100_001)
+    return int(cents[np.asarray(charged(cents)) != cents][0])
+
+
+def alike(value):
+    if math.isfinite(value):
+        value = min(max(value, -1e38), 1e38)
+    return jnp.array(value, jnp.float32), jnp.array(value)
