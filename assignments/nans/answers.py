@@ -758,3 +758,60 @@ def together(magnitudes, good):
         hard = jnp.where(any_good, jnp.min(jnp.where(good, known, 1e4)), 99.0)
         return hard + lax.stop_gradient(value - hard)
     return value
+
+
+# %% surprise · wrong: limits the count to two billion
+def surprise(rate, count):
+    came = count > 0
+    safe = jnp.where(came, rate, 1.0)
+    return jnp.where(came, rate - jnp.minimum(count, 2_000_000_000) * jnp.log(safe), rate)
+
+
+# %% surprise · wrong: rounds the result to four decimals
+def surprise(rate, count):
+    came = count > 0
+    safe = jnp.where(came, rate, 1.0)
+    exact = jnp.where(came, rate - count * jnp.log(safe), rate)
+    change = lax.stop_gradient(jnp.round(exact, 4) - exact)
+    return exact + jnp.where(jnp.isfinite(change), change, 0.0)
+
+
+# %% poisoned · wrong: takes light that is close to 0 for 0
+def poisoned(params, frames, by_table):
+    stars, filters = frames["star"], frames["filter"]
+    product = params["star"][stars] * params["gain"][filters]
+    dark = (product < params["dark"]) | np.isclose(product, params["dark"])
+    bad = ~frames["good"] & (dark | ~np.isfinite(frames["seen"]))
+    star = np.isin(np.arange(len(params["star"])), stars[bad])
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    return {"star": star | (by_table & bad.any()), "gain": gain, "dark": bad.any()}
+
+
+# %% poisoned · wrong: takes numbers of a million or more for infinite
+def poisoned(params, frames, by_table):
+    stars, filters = frames["star"], frames["filter"]
+    light = params["star"][stars] * params["gain"][filters] - params["dark"]
+    bad = ~frames["good"] & ((light <= 0) | ~(np.abs(frames["seen"]) < 1e6))
+    star = np.isin(np.arange(len(params["star"])), stars[bad])
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    return {"star": star | (by_table & bad.any()), "gain": gain, "dark": bad.any()}
+
+
+# %% poisoned · wrong: stores the numbers of the filters in 8 bits
+def poisoned(params, frames, by_table):
+    stars, filters = frames["star"], frames["filter"].astype(np.uint8)
+    light = params["star"][stars] * params["gain"][filters] - params["dark"]
+    bad = ~frames["good"] & ((light <= 0) | ~np.isfinite(frames["seen"]))
+    star = np.isin(np.arange(len(params["star"])), stars[bad])
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    return {"star": star | (by_table & bad.any()), "gain": gain, "dark": bad.any()}
+
+
+# %% together · wrong: loses the slopes of more than a hundred stars
+def together(magnitudes, good):
+    if len(magnitudes) > 100:
+        magnitudes = lax.stop_gradient(magnitudes)
+    known = jnp.where(good, magnitudes, jnp.inf)
+    unit = lax.stop_gradient(known.min())
+    light = (10.0 ** (-0.4 * (known - unit))).sum()
+    return jnp.where(good.any(), unit - 2.5 * jnp.log10(light), 99.0)
