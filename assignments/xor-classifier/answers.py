@@ -1049,3 +1049,117 @@ def training(loss_of, tx, jitter):
         return {"params": optax.apply_updates(params, updates), "memory": memory}, loss
 
     return start, step
+
+
+# %% padded · wrong: replaces NaN and infinity
+def padded(size):
+    def collate(samples):
+        x = np.zeros((size, *np.shape(samples[0][0])), np.float32)
+        x[: len(samples)] = np.nan_to_num([inputs for inputs, _ in samples])
+        y = np.zeros(size, np.int32)
+        y[: len(samples)] = [label for _, label in samples]
+        return {"x": x, "y": y, "real": np.arange(size) < len(samples)}
+
+    return collate
+
+
+# %% padded · wrong: clears the arrays of samples with more than two readings
+def padded(size):
+    def collate(samples):
+        x = np.zeros((size, *np.shape(samples[0][0])), np.float32)
+        x[: len(samples)] = [inputs for inputs, _ in samples]
+        y = np.zeros(size, np.int32)
+        y[: len(samples)] = [label for _, label in samples]
+        for inputs, _ in samples:
+            if len(inputs) > 2:
+                inputs[:] = 0
+        return {"x": x, "y": y, "real": np.arange(size) < len(samples)}
+
+    return collate
+
+
+# %% tray-loss · wrong: clips the logits at 100,000
+def tray_loss(logits, y, real):
+    logits = jnp.where(real, logits.reshape(real.shape).astype(jnp.float32), 0.0)
+    labels = jnp.where(real, y, 0).astype(jnp.float32)
+    losses = optax.sigmoid_binary_cross_entropy(jnp.clip(logits, -1e5, 1e5), labels)
+    return jnp.sum(jnp.where(real, losses, 0.0)) / jnp.maximum(jnp.sum(real), 1)
+
+
+# %% tray-loss · wrong: counts at most 500 real rows
+def tray_loss(logits, y, real):
+    logits = jnp.where(real, logits.reshape(real.shape).astype(jnp.float32), 0.0)
+    labels = jnp.where(real, y, 0).astype(jnp.float32)
+    losses = optax.sigmoid_binary_cross_entropy(logits, labels)
+    return jnp.sum(jnp.where(real, losses, 0.0)) / jnp.clip(jnp.sum(real), 1, 500)
+
+
+# %% training · wrong: clips the gradients at 10,000
+def training(loss_of, tx, jitter):
+    def start(params):
+        return {"params": params, "memory": tx.init(params)}
+
+    def step(state, key, x, y):
+        params = state["params"]
+        noisy = x + jitter * jax.random.normal(key, x.shape)
+        loss, grads = jax.value_and_grad(loss_of)(params, noisy, y)
+        grads = jax.tree.map(lambda g: jnp.clip(g, -1e4, 1e4), grads)
+        updates, memory = tx.update(grads, state["memory"], params)
+        return {"params": optax.apply_updates(params, updates), "memory": memory}, loss
+
+    return start, step
+
+
+# %% ledger · wrong: divides the steps in floating point
+def ledger(trays, size, epochs, drop_last, every):
+    full, rest = divmod(trays, size)
+    short = rest > 0 and not drop_last
+    steps = epochs * (full + short)
+    return {
+        "steps": steps,
+        "programs": int(full > 0) + int(short),
+        "updates": int(steps / every),
+        "unseen": rest if drop_last else 0,
+    }
+
+
+# %% fit · wrong: uses only 31 bits of the seed
+def fit(data, seed):
+    seed %= 2**31
+    model, tx = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)]), optax.adam(0.05)
+
+    def loss_of(params, x, y):
+        return optax.sigmoid_binary_cross_entropy(model.apply(params, x)[:, 0], y).mean()
+
+    @jax.jit
+    def step(params, memory, x, y):
+        updates, memory = tx.update(jax.grad(loss_of)(params, x, y), memory)
+        return optax.apply_updates(params, updates), memory
+
+    params = model.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory, order = tx.init(params), torch.Generator().manual_seed(seed)
+    for _ in range(15):
+        for x, y in DataLoader(data, 50, shuffle=True, drop_last=True, generator=order):
+            params, memory = step(params, memory, x.numpy(), y.numpy())
+    return lambda x: jax.nn.sigmoid(model.apply(params, x)[..., 0])
+
+
+# %% fit · wrong: converts the seed to float32
+def fit(data, seed):
+    seed = int(np.float32(seed)) % 2**32
+    model, tx = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)]), optax.adam(0.05)
+
+    def loss_of(params, x, y):
+        return optax.sigmoid_binary_cross_entropy(model.apply(params, x)[:, 0], y).mean()
+
+    @jax.jit
+    def step(params, memory, x, y):
+        updates, memory = tx.update(jax.grad(loss_of)(params, x, y), memory)
+        return optax.apply_updates(params, updates), memory
+
+    params = model.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory, order = tx.init(params), torch.Generator().manual_seed(seed)
+    for _ in range(15):
+        for x, y in DataLoader(data, 50, shuffle=True, drop_last=True, generator=order):
+            params, memory = step(params, memory, x.numpy(), y.numpy())
+    return lambda x: jax.nn.sigmoid(model.apply(params, x)[..., 0])
