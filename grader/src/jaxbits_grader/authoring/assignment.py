@@ -8,6 +8,7 @@ from functools import cached_property
 
 from nbformat import NotebookNode
 
+from jaxbits_grader.authoring.input_limits import InputLimits
 from jaxbits_grader.notebook import nbgrader_metadata
 
 
@@ -54,6 +55,8 @@ class Assignment:
     varies: dict[str, str] = field(default_factory=dict)
     # The source of each test that has `# variant:` comments, with them, keyed by grade_id.
     variable_tests: dict[str, str] = field(default_factory=dict)
+    # What the tasks allow as inputs.
+    limits: tuple[InputLimits, ...] = ()
 
     @property
     def points(self) -> int:

@@ -23,6 +23,7 @@ from jaxbits_grader.authoring.cell_markers import (
     parse_blocks,
     without_variant_comments,
 )
+from jaxbits_grader.authoring.input_limits import LimitError, parse_limits
 from jaxbits_grader.notebook import (
     KERNEL,
     LANGUAGE,
@@ -95,6 +96,10 @@ def parse_assignment(text: str, name: str) -> Assignment:
             raise SourceError(f"{name}: {key!r} must be {expected}, got {about[key]!r}")
     if type(about["minutes"]) is not int:
         raise SourceError(f"{name}: 'minutes' must be a whole number, got {about['minutes']!r}")
+    try:
+        limits = parse_limits(about.get("limits", {}))
+    except LimitError as error:
+        raise SourceError(f"{name}: {error}") from None
     notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": LANGUAGE})
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     together: dict[str, str] = {}
@@ -121,6 +126,7 @@ def parse_assignment(text: str, name: str) -> Assignment:
         together=together,
         varies=varies,
         variable_tests=variable_tests,
+        limits=limits,
     )
 
 

@@ -17,6 +17,8 @@ from jaxbits_grader.authoring.assignment_source import (
     read_assignment,
 )
 from jaxbits_grader.authoring.cell_markers import stub_source
+from jaxbits_grader.authoring.input_limits import LimitError
+from jaxbits_grader.authoring.limit_answers import answers_at_limits
 from jaxbits_grader.authoring.notebook_versions import find_leaks, student_notebook
 from jaxbits_grader.authoring.private_names import find_rebound_given_names
 from jaxbits_grader.authoring.reference_answers import Answer, read_answers
@@ -106,6 +108,10 @@ def validate(
         Answer(task.id, False, STUB, stub_source(assignment.cell(task.id).source))
         for task in assignment.tasks
     ]
+    try:
+        given += answers_at_limits(assignment)
+    except LimitError as error:
+        raise SourceError(f"{assignment.name}: {error}") from None
     own, *outcomes = try_answers(assignment, [*stubs, *given], python, timeout, cache)
     kinds = ["stub"] * len(stubs) + ["right" if answer.is_right else "wrong" for answer in given]
     answers = zip([*stubs, *given], kinds, outcomes, strict=True)
