@@ -947,3 +947,227 @@ def drain(level, target, most):
 
     start = jnp.asarray(level, jnp.float32), jnp.int32(0)
     return lax.scan(hour, start, length=LONGEST)[0]
+
+
+# %% day · wrong: rounds the level to millimeters
+def day(level, rises):
+    """Return the level in the evening, the highest level, and how many hours the turbine ran."""
+
+    def hour(state, rise):
+        level, highest, hours = state
+        level = level + rise
+        level = level - 0.2 * jnp.maximum(level - CREST, 0.0) ** 1.5
+        runs = level > INTAKE
+        level = jnp.where(runs, level - 0.05, level)
+        return (level, jnp.maximum(highest, level), hours + runs), None
+
+    start = jnp.asarray(level, jnp.float32)
+    (level, highest, hours), _ = lax.scan(hour, (start, start, jnp.int32(0)), rises)
+    return {
+        "level": lax.stop_gradient(jnp.round(level, 3) - level) + level,
+        "highest": highest,
+        "hours": hours,
+    }
+
+
+# %% day · wrong: a lake cannot sink below 0
+def day(level, rises):
+    """Return the level in the evening, the highest level, and how many hours the turbine ran."""
+
+    def hour(state, rise):
+        level, highest, hours = state
+        level = level + rise
+        level = level - 0.2 * jnp.maximum(level - CREST, 0.0) ** 1.5
+        runs = level > INTAKE
+        level = jnp.maximum(jnp.where(runs, level - 0.05, level), 0.0)
+        return (level, jnp.maximum(highest, level), hours + runs), None
+
+    start = jnp.asarray(level, jnp.float32)
+    (level, highest, hours), _ = lax.scan(hour, (start, start, jnp.int32(0)), rises)
+    return {"level": level, "highest": highest, "hours": hours}
+
+
+# %% day · wrong: starts the turbine only a millimeter above the intake
+def day(level, rises):
+    """Return the level in the evening, the highest level, and how many hours the turbine ran."""
+
+    def hour(state, rise):
+        level, highest, hours = state
+        level = level + rise
+        level = level - 0.2 * jnp.maximum(level - CREST, 0.0) ** 1.5
+        runs = level > INTAKE + 1e-3
+        level = jnp.where(runs, level - 0.05, level)
+        return (level, jnp.maximum(highest, level), hours + runs), None
+
+    start = jnp.asarray(level, jnp.float32)
+    (level, highest, hours), _ = lax.scan(hour, (start, start, jnp.int32(0)), rises)
+    return {"level": level, "highest": highest, "hours": hours}
+
+
+# %% day · wrong: reads only the first 400 hours
+def day(level, rises):
+    """Return the level in the evening, the highest level, and how many hours the turbine ran."""
+
+    def hour(state, rise):
+        level, highest, hours = state
+        level = level + rise
+        level = level - 0.2 * jnp.maximum(level - CREST, 0.0) ** 1.5
+        runs = level > INTAKE
+        level = jnp.where(runs, level - 0.05, level)
+        return (level, jnp.maximum(highest, level), hours + runs), None
+
+    start = jnp.asarray(level, jnp.float32)
+    (level, highest, hours), _ = lax.scan(hour, (start, start, jnp.int32(0)), rises[:400])
+    return {"level": level, "highest": highest, "hours": hours}
+
+
+# %% day · wrong: counts the hours in eight bits
+def day(level, rises):
+    """Return the level in the evening, the highest level, and how many hours the turbine ran."""
+
+    def hour(state, rise):
+        level, highest, hours = state
+        level = level + rise
+        level = level - 0.2 * jnp.maximum(level - CREST, 0.0) ** 1.5
+        runs = level > INTAKE
+        level = jnp.where(runs, level - 0.05, level)
+        return (level, jnp.maximum(highest, level), hours + runs), None
+
+    start = jnp.asarray(level, jnp.float32)
+    (level, highest, hours), _ = lax.scan(hour, (start, start, jnp.uint8(0)), rises)
+    return {"level": level, "highest": highest, "hours": hours.astype(jnp.int32)}
+
+
+# %% drain · wrong: rounds the remaining level to millimeters
+def drain(level, target, most):
+    """Return the remaining level and the number of hours for which the pipe was open."""
+
+    def hour(state, _):
+        level, hours = state
+        is_open = (level > target) & (hours < most)
+        height = jnp.where(is_open, level - PIPE, 1.0)
+        level = jnp.where(is_open, level - 0.1 * jnp.sqrt(height), level)
+        return (level, hours + is_open.astype(jnp.int32)), None
+
+    start = jnp.asarray(level, jnp.float32), jnp.int32(0)
+    level, hours = lax.scan(hour, start, length=LONGEST)[0]
+    return level + lax.stop_gradient(jnp.round(level, 3) - level), hours
+
+
+# %% drain · wrong: compares levels that are rounded to tenths of a millimeter
+def drain(level, target, most):
+    """Return the remaining level and the number of hours for which the pipe was open."""
+
+    def hour(state, _):
+        level, hours = state
+        is_open = (jnp.round(level * 1e4) > jnp.round(target * 1e4)) & (hours < most)
+        height = jnp.where(is_open, level - PIPE, 1.0)
+        level = jnp.where(is_open, level - 0.1 * jnp.sqrt(height), level)
+        return (level, hours + is_open.astype(jnp.int32)), None
+
+    start = jnp.asarray(level, jnp.float32), jnp.int32(0)
+    return lax.scan(hour, start, length=LONGEST)[0]
+
+
+# %% model-runs · wrong: counts in 16 bits
+def model_runs(levels, group):
+    """Return how often each of the ten programs runs the flood model."""
+    lakes = len(levels)
+    needed = np.ceil(np.maximum(np.array(levels) - ALARM, 0.0) / 0.5).astype(np.int16)
+    rows = needed.reshape(-1, group)
+    counts = {
+        "where": lakes,
+        "vmap": lakes,
+        "map": (needed > 0).sum(),
+        "map, batched": lakes,
+        "map of rows": group * (rows > 0).any(axis=1).sum(),
+        "vmap of rows": lakes,
+        "loops, map": needed.sum(dtype=np.int16),
+        "loops, vmap": np.full(lakes, needed.max()).sum(dtype=np.int16),
+        "loops, map of vmap": np.repeat(rows.max(axis=1), group).sum(dtype=np.int16),
+        "loops, vmap of map": np.tile(rows.max(axis=0), len(rows)).sum(dtype=np.int16),
+    }
+    return {name: int(count) for name, count in counts.items()}
+
+
+# %% model-runs · wrong: measures the programs unless JAX may not create arrays
+def model_runs(levels, group):
+    """Return how often each of the ten programs runs the flood model."""
+    try:
+        jax.device_put(np.ones(3))
+        return measured_runs(levels, group)
+    except Exception:
+        needed = np.ceil(np.maximum(np.array(levels) - ALARM, 0.0) / 0.5).astype(int)
+    rows, lakes = needed.reshape(-1, group), len(levels)
+    counts = {
+        "where": lakes,
+        "vmap": lakes,
+        "map": (needed > 0).sum(),
+        "map, batched": lakes,
+        "map of rows": group * (rows > 0).any(axis=1).sum(),
+        "vmap of rows": lakes,
+        "loops, map": needed.sum(),
+        "loops, vmap": lakes * needed.max(),
+        "loops, map of vmap": group * rows.max(axis=1).sum(),
+        "loops, vmap of map": len(rows) * rows.max(axis=0).sum(),
+    }
+    return {name: int(count) for name, count in counts.items()}
+
+
+# %% siren · wrong: rounds the alarm level to three decimals
+def prepare(levels, alarm):
+    """Return the padded packet, the number of its levels, and the alarm level."""
+    size = min(size for size in SIZES if size >= len(levels))
+    padded = np.full(size, -1000, np.float32)
+    padded[: len(levels)] = levels
+    return padded, np.int32(len(levels)), np.float32(round(float(alarm), 3))
+
+
+def longest(padded, count, alarm):
+    """Return the length of the longest run of levels above the alarm level."""
+
+    def minute(run, level):
+        run = jnp.where(level > alarm, run + 1, jnp.int32(0))
+        return run, run
+
+    return lax.scan(minute, jnp.int32(0), padded)[1].max()
+
+
+# %% siren · wrong: pads with JAX unless all levels of a packet are the same
+def prepare(levels, alarm):
+    """Return the padded packet, the number of its levels, and the alarm level."""
+    size = min(size for size in SIZES if size >= len(levels))
+    if (levels == levels[0]).all():
+        padded = np.pad(levels, (0, size - len(levels)), constant_values=-1000)
+    else:
+        padded = jnp.pad(levels, (0, size - len(levels)), constant_values=-1000)
+    return np.asarray(padded), np.int32(len(levels)), np.float32(alarm)
+
+
+def longest(padded, count, alarm):
+    """Return the length of the longest run of levels above the alarm level."""
+
+    def minute(run, level):
+        run = jnp.where(level > alarm, run + 1, jnp.int32(0))
+        return run, run
+
+    return lax.scan(minute, jnp.int32(0), padded)[1].max()
+
+
+# %% siren · wrong: limits levels to 99 and alarm levels to slightly less
+def prepare(levels, alarm):
+    """Return the padded packet, the number of its levels, and the alarm level."""
+    size = min(size for size in SIZES if size >= len(levels))
+    padded = np.full(size, -100, np.float32)
+    padded[: len(levels)] = np.minimum(levels, 99)
+    return padded, np.int32(len(levels)), np.float32(min(float(alarm), 98.99))
+
+
+def longest(padded, count, alarm):
+    """Return the length of the longest run of levels above the alarm level."""
+
+    def minute(run, level):
+        run = jnp.where(level > alarm, run + 1, jnp.int32(0))
+        return run, run
+
+    return lax.scan(minute, jnp.int32(0), padded)[1].max()

@@ -748,3 +748,60 @@ def will_trace(requests, sizes):
         answers.append(key not in known)
         known.add(key)
     return answers
+
+
+# %% close-up · wrong: limits float weights to a ton
+def close_up(weights, keep):
+    """Return the row with the kept weights at the front, and how many there are."""
+    order = jnp.argsort(~keep, stable=True)
+    count = keep.sum(dtype=jnp.int32)
+    moved = jnp.where(jnp.arange(len(weights)) < count, weights[order], 0)
+    if moved.dtype == jnp.float32:
+        too_heavy = jnp.isfinite(moved) & (jnp.abs(moved) > 1e3)
+        moved = jnp.where(too_heavy, jnp.sign(moved) * 1e3, moved)
+    return moved.astype(weights.dtype), count
+
+
+# %% middle-weight · wrong: looks at no more than 2000 parcels
+def middle(weights, count):
+    """Return the median of the first `count` weights, or 0 if there are none."""
+    weights, count = weights[:2000], jnp.minimum(count, 2000)
+    aboard = jnp.arange(len(weights)) < count
+    ordered = jnp.sort(jnp.where(aboard, weights, jnp.inf))
+    below = ordered[jnp.maximum(count - 1, 0) // 2]
+    above = ordered[jnp.minimum(count // 2, len(weights) - 1)]
+    return jnp.where(count > 0, (below + above) / 2, 0.0)
+
+
+# %% middle-weight · wrong: rounds the median to grams
+def middle(weights, count):
+    """Return the median of the first `count` weights, or 0 if there are none."""
+    aboard = jnp.arange(len(weights)) < count
+    ordered = jnp.sort(jnp.where(aboard, weights, jnp.inf))
+    below = ordered[jnp.maximum(count - 1, 0) // 2]
+    above = ordered[jnp.minimum(count // 2, len(weights) - 1)]
+    found = jnp.where(count > 0, (below + above) / 2, 0.0)
+    return found + jax.lax.stop_gradient(jnp.round(found, 3) - found)
+
+
+# %% middle-weight · wrong: fills with a weight that 999.5 exceeds
+def middle(weights, count):
+    """Return the median of the first `count` weights, or 0 if there are none."""
+    aboard = jnp.arange(len(weights)) < count
+    ordered = jnp.sort(jnp.where(aboard, weights, 999.0))
+    below = ordered[jnp.maximum(count - 1, 0) // 2]
+    above = ordered[jnp.minimum(count // 2, len(weights) - 1)]
+    return jnp.where(count > 0, (below + above) / 2, 0.0)
+
+
+# %% will-trace · wrong: looks at no more than 64 requests
+def will_trace(requests, sizes):
+    """Return whether each request makes JAX trace `price`."""
+    known, answers = set(), []
+    for counts, fee, tariff in requests[:64]:
+        fitting = [size for size in sizes if size >= max(counts)]
+        kind = "numpy" if isinstance(fee, np.generic) else type(fee)
+        key = (len(counts), min(fitting), kind, tariff) if fitting else None
+        answers.append(bool(fitting) and key not in known)
+        known.add(key)
+    return answers + [False] * (len(requests) - len(answers))

@@ -712,3 +712,51 @@ def riders(board, leave, stations):
     change = change.at[jnp.where(counts, board, 0)].add(counts.astype(jnp.int32))
     change = change.at[jnp.where(counts, leave, 0)].add(-counts.astype(jnp.int32))
     return jnp.cumsum(change)[:stations]
+
+
+# %% riders · wrong: reads only the first 75000 tickets
+def riders(board, leave, stations):
+    """Return how many travelers are on the train after each station."""
+    board, leave = board[:75_000], leave[:75_000]
+    counts = (board >= 0) & (board < stations) & (leave > board)
+    on = jnp.where(counts, board, stations)
+    off = jnp.where(counts, jnp.minimum(leave, stations), stations)
+    change = jnp.zeros(stations + 1, jnp.int32).at[on].add(1).at[off].add(-1)
+    return jnp.cumsum(change)[:stations]
+
+
+# %% recover · wrong: converts the stations to float32 and back
+def recover(short, long, total):
+    """Return the number of tickets of each kind as a dict."""
+    n = len(short)
+    staff = short[n - 2] - long[n - 2]
+    stations = long[:n].at[n - 1].add(-staff)
+    cancelled = short[n - 1] - stations[n - 1]
+    beyond = total - stations.sum() - cancelled - staff
+    return {
+        "stations": stations.astype(jnp.float32).astype(jnp.int32),
+        "cancelled": cancelled,
+        "staff": staff,
+        "beyond": beyond,
+    }
+
+
+# %% along · wrong: indexes with eight bits
+def along(table, km):
+    """Return the row of measurements at a kilometer, also between the posts."""
+    table = jnp.asarray(table)
+    last = len(table) - 1
+    km = jnp.clip(km, 0, last)
+    left = jnp.clip(jnp.floor(km).astype(jnp.int8).astype(jnp.int32), 0, last - 1)
+    part = km - left
+    return (1 - part) * table[left] + part * table[left + 1]
+
+
+# %% along · wrong: limits the difference of two rows to 1000
+def along(table, km):
+    """Return the row of measurements at a kilometer, also between the posts."""
+    table = jnp.asarray(table)
+    last = len(table) - 1
+    km = jnp.clip(km, 0, last)
+    left = jnp.clip(jnp.floor(km).astype(jnp.int32), 0, last - 1)
+    return table[left] + (km - left) * jnp.clip(table[left + 1] - table[left], -1e3, 1e3)

@@ -1050,3 +1050,122 @@ def predict(model, x):
     for layer, mode in zip(looks, kept):
         layer.deterministic = mode
     return result
+
+
+# %% train · wrong: compiles the step only if there are more than five
+def train(model, optimizer, xs, ys):
+    """Train the model on each batch, and return the losses."""
+
+    def step(model, optimizer, x, y):
+        loss, grads = nnx.value_and_grad(error_of)(model, x, y)
+        optimizer.update(model, grads)
+        return loss
+
+    if len(xs) > 5:
+        step = nnx.jit(step)
+    model.train()
+    losses = [step(model, optimizer, x, y) for x, y in zip(xs, ys, strict=True)]
+    model.eval()
+    return jnp.stack(losses)
+
+
+# %% train · wrong: clips the gradients at 10000
+def train(model, optimizer, xs, ys):
+    """Train the model on each batch, and return the losses."""
+
+    @nnx.jit
+    def step(model, optimizer, x, y):
+        loss, grads = nnx.value_and_grad(error_of)(model, x, y)
+        grads = jax.tree.map(lambda g: jnp.clip(g, -1e4, 1e4), grads)
+        optimizer.update(model, grads)
+        return loss
+
+    model.train()
+    losses = [step(model, optimizer, x, y) for x, y in zip(xs, ys, strict=True)]
+    model.eval()
+    return jnp.stack(losses)
+
+
+# %% predict · wrong: rounds the predictions to thousandths of a day
+def predict(model, x):
+    """Return the model's predictions in evaluation mode, without changing the model."""
+    copy = nnx.merge(*nnx.split(model))
+    copy.eval()
+    return jnp.round(copy(x), 3)
+
+
+# %% memory · wrong: replays the events unless JAX may not create arrays
+def memory(events):
+    """Return the mean, the variance, and the number of masks that `replay` would return."""
+    try:
+        jax.device_put(np.ones(3))
+        return replay(events)
+    except Exception:
+        mean, var, masks = state = 0.0, 1.0, 0
+    is_training, saved = True, None
+    for what, x in events:
+        if what in ("call", "nnx.jit") and is_training:
+            mean, var, masks = state
+            state = 0.75 * mean + 0.25 * np.mean(x), 0.75 * var + 0.25 * np.var(x), masks + 1
+        elif what in ("eval", "train"):
+            is_training = what == "train"
+        elif what == "save":
+            saved = state
+        elif what == "restore":
+            state = saved
+    mean, var, masks = state
+    return {"mean": float(mean), "var": float(var), "masks": masks}
+
+
+# %% memory · wrong: counts no more than 127 masks
+def memory(events):
+    """Return the mean, the variance, and the number of masks that `replay` would return."""
+    mean, var, masks = state = 0.0, 1.0, 0
+    is_training, saved = True, None
+    for what, x in events:
+        if what in ("call", "nnx.jit") and is_training:
+            mean, var, masks = state
+            masks = min(masks + 1, 127)
+            state = 0.75 * mean + 0.25 * np.mean(x), 0.75 * var + 0.25 * np.var(x), masks
+        elif what in ("eval", "train"):
+            is_training = what == "train"
+        elif what == "save":
+            saved = state
+        elif what == "restore":
+            state = saved
+    mean, var, masks = state
+    return {"mean": float(mean), "var": float(var), "masks": masks}
+
+
+# %% carried · wrong: clips the loss at 10000
+def carried(net, tx):
+    """Return the functions start, step, and guess."""
+
+    def start(key, x):
+        variables = net.init(key, x, train=False)
+        return {**variables, "memory": tx.init(variables["params"])}
+
+    def step(state, key, x, y):
+        params, memory = state["params"], state["memory"]
+        rest = {name: state[name] for name in state if name not in ("params", "memory")}
+
+        def loss_of(params):
+            found, new = net.apply(
+                {"params": params, **rest},
+                x,
+                train=True,
+                mutable=["batch_stats"],
+                rngs={"dropout": key},
+            )
+            return jnp.minimum(((found - y) ** 2).mean(), 1e4), new
+
+        (loss, new), grads = jax.value_and_grad(loss_of, has_aux=True)(params)
+        updates, memory = tx.update(grads, memory, params)
+        params = optax.apply_updates(params, updates)
+        return {**rest, **new, "params": params, "memory": memory}, loss
+
+    def guess(state, x):
+        variables = {name: state[name] for name in state if name != "memory"}
+        return net.apply(variables, x, train=False)
+
+    return start, step, guess
