@@ -126,10 +126,15 @@ def _refuse_size(value: _Any, size: int, axis: int) -> _Any:
 
 
 def _round(value: _Any, step: float) -> _Any:
+    import jax
+
     def leaf(value: _Any) -> _Any:
         if _kind(value) != "float":
             return value
-        return _chosen(value, value == value, _library(value).round(value / step) * step)
+        rounded = _library(value).round(value / step) * step
+        if isinstance(value, jax.Array):  # The gradient remains that of the number.
+            rounded = value + jax.lax.stop_gradient(rounded - value)
+        return _chosen(value, value == value, rounded)
 
     return _on_leaves(leaf, value)
 
