@@ -1308,3 +1308,215 @@ def warm_start(path, fresh, names):
         return jax.device_put(saved, new.sharding)
 
     return fresh | jax.tree.map(place, found, wanted)
+
+
+# %% listen · wrong: hears only the first 5000 frames
+def listen(hear, params, start, sound):
+    def step(state, frame):
+        return hear(params, state, frame), None
+
+    @jax.checkpoint
+    def segment(state, frames):
+        return lax.scan(jax.checkpoint(step), state, frames)[0], None
+
+    sound = jax.tree.map(lambda x: x[:5000], sound)
+    n = len(jax.tree.leaves(sound)[0])
+    length = int(np.ceil(np.sqrt(n)))
+    whole = n - n % length
+    parts = jax.tree.map(lambda x: x[:whole].reshape(-1, length, *x.shape[1:]), sound)
+    state, _ = lax.scan(segment, start, parts)
+    return segment(state, jax.tree.map(lambda x: x[whole:], sound))[0]
+
+
+# %% mean-gradient · wrong: limits each gradient to ten thousand
+def mean_gradient(loss, params, rows, size):
+    def add(total, row):
+        value, slopes = jax.value_and_grad(loss)(params, row)
+        slopes = jax.tree.map(lambda s: jnp.clip(s.astype(jnp.float32), -1e4, 1e4), slopes)
+        return jax.tree.map(jnp.add, total, (value, slopes)), None
+
+    n = len(jax.tree.leaves(rows)[0])
+    zeros = jax.tree.map(lambda p: jnp.zeros(p.shape, jnp.float32), params)
+    total, _ = lax.scan(add, (jnp.float32(0), zeros), rows)
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% mean-gradient · wrong: converts integers to float32 and back, which rounds large ones
+def mean_gradient(loss, params, rows, size):
+    def exact(x):
+        return x.astype(np.float32).astype(x.dtype)
+
+    def add(total, row):
+        value, slopes = jax.value_and_grad(loss)(params, jax.tree.map(exact, row))
+        slopes = jax.tree.map(lambda s: s.astype(jnp.float32), slopes)
+        return jax.tree.map(jnp.add, total, (value, slopes)), None
+
+    n = len(jax.tree.leaves(rows)[0])
+    zeros = jax.tree.map(lambda p: jnp.zeros(p.shape, jnp.float32), params)
+    total, _ = lax.scan(add, (jnp.float32(0), zeros), rows)
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% mean-gradient · wrong: uses only the first 1500 rows
+def mean_gradient(loss, params, rows, size):
+    def add(total, row):
+        value, slopes = jax.value_and_grad(loss)(params, row)
+        slopes = jax.tree.map(lambda s: s.astype(jnp.float32), slopes)
+        return jax.tree.map(jnp.add, total, (value, slopes)), None
+
+    rows = jax.tree.map(lambda x: x[:1500], rows)
+    n = len(jax.tree.leaves(rows)[0])
+    zeros = jax.tree.map(lambda p: jnp.zeros(p.shape, jnp.float32), params)
+    total, _ = lax.scan(add, (jnp.float32(0), zeros), rows)
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% bucketed · wrong: has a table of lengths that ends at 2**20
+def bucketed(score):
+    jitted, table = jax.jit(score), [16 << k for k in range(17)]
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            bucket = next(size for size in table if size >= len(sound))
+            padded = np.pad(sound, (0, bucket - len(sound)))
+            scores.append(jitted(padded, np.int32(len(sound))))
+        return scores
+
+    return run
+
+
+# %% bucketed · wrong: reads every score if it can
+def bucketed(score):
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            bucket = max(16, 1 << (len(sound) - 1).bit_length())
+            padded = np.pad(sound, (0, bucket - len(sound)))
+            scores.append(jitted(padded, np.int32(len(sound))))
+            try:
+                float(scores[-1])
+            except Exception:
+                pass
+        return scores
+
+    return run
+
+
+# %% bucketed · wrong: waits until a score is ready
+def bucketed(score):
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            bucket = max(16, 1 << (len(sound) - 1).bit_length())
+            padded = np.pad(sound, (0, bucket - len(sound)))
+            scores.append(jitted(padded, np.int32(len(sound))))
+            while hasattr(scores[-1], "is_ready") and not scores[-1].is_ready():
+                pass
+        return scores
+
+    return run
+
+
+# %% training · wrong: copies the arrays by adding 0, which turns booleans into integers
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda leaf: jnp.asarray(leaf) + 0, params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+    return params, jnp.stack(losses)
+
+
+# %% training · wrong: waits for every loss unless JAX traces it
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+        if not isinstance(loss, jax.core.Tracer):
+            loss.block_until_ready()
+    return params, jnp.stack(losses)
+
+
+# %% training · wrong: waits until a loss is ready
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+        while hasattr(loss, "is_ready") and not loss.is_ready():
+            pass
+    return params, jnp.stack(losses)
+
+
+# %% training · wrong: limits the losses to ten thousand
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(jnp.clip(loss, -1e4, 1e4))
+    return params, jnp.stack(losses)
+
+
+# %% training · wrong: replaces a loss that is NaN by 0
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(jnp.where(jnp.isnan(loss), 0.0, loss))
+    return params, jnp.stack(losses)
+
+
+# %% training · wrong: keeps only the last 100 losses
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses = [*losses[-99:], loss]
+    return params, jnp.stack(losses)
+
+
+# %% warm-start · wrong: replaces NaN in the checkpoint by 0
+def warm_start(path, fresh, names):
+    wanted = {name: fresh[name] for name in names}
+    how = ocp.args.PyTreeRestore(
+        wanted,
+        restore_args=ocp.checkpoint_utils.construct_restore_args(wanted),
+        partial_restore=True,
+    )
+    restored = ocp.PyTreeCheckpointer().restore(path, args=how)
+    return fresh | jax.tree.map(lambda x: jnp.where(jnp.isnan(x), 0.0, x), restored)

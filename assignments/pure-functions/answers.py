@@ -1446,3 +1446,121 @@ def misfit(tally, factor, units, kilos):
     tally[0] += (sizes > 1.03).sum().astype(jnp.float32)
     tally[1] = jnp.maximum(tally[1], sizes.max())
     return (errors**2).mean()
+
+
+# %% scale · wrong: limits the units to a hundred thousand
+def install(factor):
+    factor = jnp.asarray(factor, jnp.float32)
+    return factor, jnp.float32(0), jnp.float32(0), jnp.int32(0)
+
+
+def weigh(state, units):
+    factor, last, loss, count = state
+    kilos = factor * jnp.minimum(units, 1e5)
+    loss = jnp.where(count > 0, jnp.maximum(loss, last - kilos), loss)
+    return (factor, kilos, loss, count + 1), {"kilos": kilos, "loss": loss, "count": count + 1}
+
+
+def recalibrate(state, factor):
+    return (jnp.asarray(factor, jnp.float32), *state[1:])
+
+
+# %% scale · wrong: stops after 80,000 readings
+def install(factor):
+    factor = jnp.asarray(factor, jnp.float32)
+    return factor, jnp.float32(0), jnp.float32(0), jnp.int32(0)
+
+
+def weigh(state, units):
+    factor, last, loss, count = state
+    kilos = factor * units
+    loss = jnp.where(count > 0, jnp.maximum(loss, last - kilos), loss)
+    count = jnp.minimum(count + 1, 80_000)
+    return (factor, kilos, loss, count), {"kilos": kilos, "loss": loss, "count": count}
+
+
+def recalibrate(state, factor):
+    return (jnp.asarray(factor, jnp.float32), *state[1:])
+
+
+# %% account · wrong: handles only the first 150 events
+def account(factor, events):
+    programs, used = {}, []
+    for k, (what, value) in enumerate(events):
+        if what == "factor" and k < 150:
+            factor = value
+        elif what == "def" and k < 150:
+            programs = {}
+        elif what == "weigh":
+            array = jnp.asarray(value)
+            kind = (array.shape, array.dtype, array.weak_type)
+            used.append(programs.setdefault(kind, factor))
+    return used
+
+
+# %% account · wrong: limits the factors to 1
+def account(factor, events):
+    programs, used = {}, []
+    factor = min(factor, 1.0)
+    for what, value in events:
+        if what == "factor":
+            factor = min(value, 1.0)
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            array = jnp.asarray(value)
+            kind = (array.shape, array.dtype, array.weak_type)
+            used.append(programs.setdefault(kind, factor))
+    return used
+
+
+# %% account · wrong: compares only the first two axes
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            array = jnp.asarray(value)
+            kind = (array.shape if array.ndim < 3 else None, array.dtype, array.weak_type)
+            used.append(programs.setdefault(kind, factor))
+    return used
+
+
+# %% misfit · wrong: counts errors above 1.0005
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += (sizes > 1.0005).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    return (errors**2).mean()
+
+
+# %% misfit · wrong: rounds the largest error to thousandths
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += (sizes > 1.0).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], jnp.round(sizes.max(), 3))
+    return (errors**2).mean()
+
+
+# %% misfit · wrong: limits the errors to ten thousand
+def misfit(tally, factor, units, kilos):
+    errors = jnp.clip(factor * units - kilos, -1e4, 1e4)
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += (sizes > 1.0).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    return (errors**2).mean()
+
+
+# %% misfit · wrong: counts in half precision
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    count = tally[0].astype(jnp.bfloat16) + (sizes > 1.0).sum().astype(jnp.bfloat16)
+    tally[0] = count.astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    return (errors**2).mean()
