@@ -44,6 +44,12 @@ def test_clipped_numbers_keep_their_type(number: Any) -> None:
         assert getattr(seen, "dtype", None) == getattr(number, "dtype", None)
 
 
+def test_integers_are_clipped_to_integers_within_the_ends() -> None:
+    for kind in (int, np.int32, jnp.int32):
+        assert narrowed("clip", kind(1), low=1.1, high=9.0) == 2
+        assert narrowed("clip", kind(9), low=1, high=8.9) == 8
+
+
 def test_gradient_at_an_end_is_that_of_the_function() -> None:
     double = _narrowed(lambda x: 2 * x, "x", "clip", low=0.0, high=3.0)
     assert jax.grad(double)(3.0) == 2

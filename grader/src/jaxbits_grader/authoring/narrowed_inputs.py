@@ -81,10 +81,16 @@ def _library(value: _Any) -> _Any:
 
 
 def _clip(value: _Any, low: float, high: float) -> _Any:
+    import math
+
     def leaf(value: _Any) -> _Any:
         if _holds(value, high):
-            value = _chosen(value, value > high, high)
-        return _chosen(value, value < low, low) if _holds(value, low) else value
+            most = math.floor(high) if _kind(value) == "int" else high
+            value = _chosen(value, value > most, most)
+        if _holds(value, low):
+            least = math.ceil(low) if _kind(value) == "int" else low
+            value = _chosen(value, value < least, least)
+        return value
 
     return _on_leaves(leaf, value)
 
