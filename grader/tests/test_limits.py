@@ -58,6 +58,13 @@ def test_gradient_at_an_end_is_that_of_the_function() -> None:
 
 def test_numbers_that_an_array_cannot_hold_do_not_clip_it() -> None:
     assert narrowed("clip", np.uint8([200]), low=-5, high=1000)[0] == 200
+    assert int(narrowed("clip", jnp.uint32([2**32 - 1]), low=0, high=2**32 - 1)[0]) == 2**32 - 1
+
+
+@pytest.mark.parametrize("kind", [float, np.float32, jnp.float32])
+def test_infinity_is_not_clipped(kind: Any) -> None:
+    assert narrowed("clip", kind("inf"), low=-5, high=5) == np.inf
+    assert narrowed("clip", kind("-inf"), low=-5, high=5) == -np.inf
 
 
 @pytest.mark.parametrize(
@@ -97,6 +104,7 @@ def test_a_size_is_refused() -> None:
     for value in ([1, 2], np.ones(2), "ab"):
         with pytest.raises(ValueError, match="size 2"):
             narrowed("refuse size", value, size=2, axis=0)
+    assert narrowed("refuse size", np.float32(2), size=0, axis=0) == 2
 
 
 @pytest.mark.parametrize(

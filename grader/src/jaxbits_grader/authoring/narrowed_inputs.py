@@ -84,15 +84,25 @@ def _clip(value: _Any, low: float, high: float) -> _Any:
     import math
 
     def leaf(value: _Any) -> _Any:
+        is_int = _kind(value) == "int"
+        # Infinity is no large number, but a special one.
         if _holds(value, high):
-            most = math.floor(high) if _kind(value) == "int" else high
-            value = _chosen(value, value > most, most)
+            most = _like(value, math.floor(high) if is_int else high)
+            is_above = value > most if is_int else (value > most) & (value != math.inf)
+            value = _chosen(value, is_above, most)
         if _holds(value, low):
-            least = math.ceil(low) if _kind(value) == "int" else low
-            value = _chosen(value, value < least, least)
+            least = _like(value, math.ceil(low) if is_int else low)
+            is_below = value < least if is_int else (value < least) & (value != -math.inf)
+            value = _chosen(value, is_below, least)
         return value
 
     return _on_leaves(leaf, value)
+
+
+def _like(value: _Any, number: float) -> _Any:
+    """Return a number of the dtype of an array, or of the type of a Python number."""
+    dtype = getattr(value, "dtype", None)
+    return type(value)(number) if dtype is None else _library(value).asarray(number, dtype)
 
 
 def _holds(value: _Any, bound: float) -> bool:
@@ -126,7 +136,9 @@ def _refuse_size(value: _Any, size: int, axis: int) -> _Any:
     found = value
     while axis and isinstance(found, list | tuple) and found:
         found, axis = found[0], axis - 1
-    if (found.shape[axis] if hasattr(found, "shape") else len(found)) == size:
+    shape = getattr(found, "shape", None)
+    sizes = shape[axis : axis + 1] if shape is not None else (len(found),)
+    if size in sizes:
         raise ValueError(f"this answer cannot handle the size {size}")
     return value
 
