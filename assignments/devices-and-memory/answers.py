@@ -1405,23 +1405,6 @@ def bucketed(score):
     return run
 
 
-# %% bucketed · wrong: waits until a score is ready
-def bucketed(score):
-    jitted = jax.jit(score)
-
-    def run(sounds):
-        scores = []
-        for sound in sounds:
-            bucket = max(16, 1 << (len(sound) - 1).bit_length())
-            padded = np.pad(sound, (0, bucket - len(sound)))
-            scores.append(jitted(padded, np.int32(len(sound))))
-            while hasattr(scores[-1], "is_ready") and not scores[-1].is_ready():
-                pass
-        return scores
-
-    return run
-
-
 # %% training · wrong: copies the arrays by adding 0, which turns booleans into integers
 def compiled(step):
     return jax.jit(step, donate_argnums=0)
@@ -1433,38 +1416,6 @@ def run(update, params, batches):
     for batch in batches:
         params, loss = update(params, batch)
         losses.append(loss)
-    return params, jnp.stack(losses)
-
-
-# %% training · wrong: waits for every loss unless JAX traces it
-def compiled(step):
-    return jax.jit(step, donate_argnums=0)
-
-
-def run(update, params, batches):
-    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
-    losses = []
-    for batch in batches:
-        params, loss = update(params, batch)
-        losses.append(loss)
-        if not isinstance(loss, jax.core.Tracer):
-            loss.block_until_ready()
-    return params, jnp.stack(losses)
-
-
-# %% training · wrong: waits until a loss is ready
-def compiled(step):
-    return jax.jit(step, donate_argnums=0)
-
-
-def run(update, params, batches):
-    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
-    losses = []
-    for batch in batches:
-        params, loss = update(params, batch)
-        losses.append(loss)
-        while hasattr(loss, "is_ready") and not loss.is_ready():
-            pass
     return params, jnp.stack(losses)
 
 

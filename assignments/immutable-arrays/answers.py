@@ -954,3 +954,60 @@ def rehearse(step, plan, orders):
     for order in orders:
         plans.append(step(copy.deepcopy(plans[-1]), order))
     return plans
+
+
+# %% sell · wrong: serves only the first 1900 requests
+def sell(plan, requests, first):
+    plan, n = jnp.asarray(plan), len(requests)
+    rows, seats = requests[:, 0], requests[:, 1]
+    order = jnp.where(jnp.arange(n) < 1900, jnp.arange(n, dtype=jnp.int32), n)
+    earliest = jnp.full(plan.shape, n, jnp.int32).at[rows, seats].min(order)
+    got = (plan[rows, seats] == -1) & (earliest[rows, seats] == order) & (order < n)
+    sold = (plan == -1) & (earliest < n)
+    return jnp.where(sold, first + earliest, plan), got
+
+
+# %% new-bytes · wrong: multiplies only the first three lengths
+def new_bytes(shape, dtype, updates, result, history, how):
+    size = 1
+    for length in shape[:3]:
+        size *= length
+    before, after = (size * jnp.dtype(name).itemsize for name in (dtype, result))
+    kept, same = updates if history else 1, dtype == result
+    if how == "eager":
+        return updates * before + (0 if same else kept * after)
+    return kept * after - (after if how == "donated" and same else 0)
+
+
+# %% soften · wrong: rounds the levels to thousandths
+def soften(levels, step):
+    def pass_on(before, level):
+        level = jnp.maximum(level, before - step)
+        return level, level
+
+    levels = jnp.asarray(levels)
+    rounded = jnp.where(jnp.abs(levels) < 1e4, jnp.round(levels, 3), levels)
+    levels = levels + lax.stop_gradient(rounded - levels)
+    _, levels = lax.scan(pass_on, levels[0], levels)
+    _, levels = lax.scan(pass_on, levels[-1], levels, reverse=True)
+    return levels
+
+
+# %% rehearse · wrong: replaces numbers that are NaN by 0
+def rehearse(step, plan, orders):
+    def copied(leaf):
+        return jnp.nan_to_num(leaf, nan=0.0, posinf=jnp.inf, neginf=-jnp.inf)
+
+    plans = [plan]
+    for order in orders:
+        plans.append(step(jax.tree.map(copied, plans[-1]), order))
+    return plans
+
+
+# %% rehearse · wrong: keeps only the last 100 plans
+def rehearse(step, plan, orders):
+    plans = [plan]
+    for order in orders:
+        plans.append(step(jax.tree.map(jnp.copy, plans[-1]), order))
+        plans = plans[-100:]
+    return plans

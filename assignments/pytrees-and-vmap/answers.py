@@ -1293,3 +1293,61 @@ def fair_gradient(loss, params, readings, limit):
         factor = jnp.where(norm > limit, limit / norm, 1.0)
         total = jax.tree.map(lambda t, leaf: t + factor * leaf / n, total, slopes)
     return total
+
+
+# %% update · wrong: limits the rates to 1
+def update(params, slopes, rates):
+    def move(rate, part, slope):
+        if rate is None:
+            return part
+        return jax.tree.map(lambda p, s: p - jnp.minimum(rate, 1.0) * s, part, slope)
+
+    return jax.tree.map(move, rates, params, slopes, is_leaf=lambda rate: rate is None)
+
+
+# %% coast · wrong: repeats the first hour instead of those after the first 100
+def coast(predict, params, is_own, hours):
+    axes = jax.tree.map(lambda own: 0 if own else None, is_own)
+    all_gauges = jax.vmap(predict, in_axes=(axes, None), out_axes=-1)
+    hours = jnp.where(jnp.arange(len(hours)) < 100, hours, hours[0])
+    return jax.vmap(all_gauges, in_axes=(None, 0))(params, hours)
+
+
+# %% coast · wrong: replaces predictions that are NaN by 0
+def coast(predict, params, is_own, hours):
+    axes = jax.tree.map(lambda own: 0 if own else None, is_own)
+    all_gauges = jax.vmap(predict, in_axes=(axes, None), out_axes=-1)
+    seen = jax.vmap(all_gauges, in_axes=(None, 0))(params, hours)
+    return jax.tree.map(lambda part: jnp.where(jnp.isnan(part), 0.0, part), seen)
+
+
+# %% fair-gradient · wrong: uses only the first 500 readings
+def fair_gradient(loss, params, readings, limit):
+    def clipped(reading):
+        slopes = jax.grad(loss)(params, reading)
+        norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(slopes)))
+        factor = jnp.where(norm > limit, limit / norm, 1.0)
+        return jax.tree.map(lambda leaf: factor * leaf, slopes)
+
+    readings = jax.tree.map(lambda leaf: leaf[:500], readings)
+    return jax.tree.map(lambda leaf: leaf.mean(0), jax.vmap(clipped)(readings))
+
+
+# %% gauge · wrong: adds only the first 20 waves
+class Gauge:
+    def __init__(self, mean, sizes, phases, kinds):
+        self.mean, self.sizes, self.phases = mean, sizes, phases
+        self.kinds = tuple(str(kind) for kind in kinds)
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    waves = gauge.sizes * jnp.cos(speeds * hour + gauge.phases)
+    return gauge.mean + jnp.sum(waves[:20])
+
+
+jax.tree_util.register_pytree_node(
+    Gauge,
+    lambda gauge: ((gauge.mean, gauge.sizes, gauge.phases), gauge.kinds),
+    lambda kinds, arrays: Gauge(*arrays, kinds),
+)
