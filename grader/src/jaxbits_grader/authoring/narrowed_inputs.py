@@ -22,13 +22,13 @@ def _narrowed(
         **settings: What the change needs.
     """
     signature = _inspect.signature(function)
-    apply = _CHANGES[change]
+    apply = _functools.partial(_CHANGES[change], **settings)
 
     @_functools.wraps(function)
     def narrowed(*args: _Any, **kwargs: _Any) -> _Any:
         bound = signature.bind(*args, **kwargs)
         if argument in bound.arguments:
-            bound.arguments[argument] = apply(bound.arguments[argument], **settings)
+            bound.arguments[argument] = apply(bound.arguments[argument])
         return function(*bound.args, **bound.kwargs)
 
     return narrowed
