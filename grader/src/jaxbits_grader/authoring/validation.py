@@ -80,8 +80,9 @@ def validate(
     python: str = sys.executable,
     timeout: float = TIMEOUT_SECONDS,
     cache: Path | None = None,
+    limits_step: int = 1,
 ) -> list[Attempt]:
-    """Try an assignment's solution, its stubs, and its reference answers.
+    """Try an assignment's solution, its stubs, its reference answers, and those at its limits.
 
     Args:
         folder: The assignment's folder.
@@ -89,6 +90,8 @@ def validate(
         python: The Python interpreter to use, which must have jaxbits and IPython installed.
         timeout: The combined time limit for all answers, in seconds.
         cache: A folder for compiled programs, which several assignments can share.
+        limits_step: Which of the answers that are derived from limits to try: all if it is 1, every
+            second one if it is 2, and so on.
 
     Returns:
         One attempt for each answer, and one for each given cell that fails. If the assignment is
@@ -109,7 +112,7 @@ def validate(
         for task in assignment.tasks
     ]
     try:
-        given += answers_at_limits(assignment)
+        given += answers_at_limits(assignment)[::limits_step]
     except LimitError as error:
         raise SourceError(f"{assignment.name}: {error}") from None
     own, *outcomes = try_answers(assignment, [*stubs, *given], python, timeout, cache)
