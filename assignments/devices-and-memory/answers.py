@@ -1386,25 +1386,6 @@ def bucketed(score):
     return run
 
 
-# %% bucketed · wrong: reads every score if it can
-def bucketed(score):
-    jitted = jax.jit(score)
-
-    def run(sounds):
-        scores = []
-        for sound in sounds:
-            bucket = max(16, 1 << (len(sound) - 1).bit_length())
-            padded = np.pad(sound, (0, bucket - len(sound)))
-            scores.append(jitted(padded, np.int32(len(sound))))
-            try:
-                float(scores[-1])
-            except Exception:
-                pass
-        return scores
-
-    return run
-
-
 # %% training · wrong: copies the arrays by adding 0, which turns booleans into integers
 def compiled(step):
     return jax.jit(step, donate_argnums=0)
