@@ -1004,40 +1004,6 @@ def day(level, rises):
     return {"level": level, "highest": highest, "hours": hours}
 
 
-# %% day · wrong: reads only the first 400 hours
-def day(level, rises):
-    """Return the level in the evening, the highest level, and how many hours the turbine ran."""
-
-    def hour(state, rise):
-        level, highest, hours = state
-        level = level + rise
-        level = level - 0.2 * jnp.maximum(level - CREST, 0.0) ** 1.5
-        runs = level > INTAKE
-        level = jnp.where(runs, level - 0.05, level)
-        return (level, jnp.maximum(highest, level), hours + runs), None
-
-    start = jnp.asarray(level, jnp.float32)
-    (level, highest, hours), _ = lax.scan(hour, (start, start, jnp.int32(0)), rises[:400])
-    return {"level": level, "highest": highest, "hours": hours}
-
-
-# %% day · wrong: counts the hours in eight bits
-def day(level, rises):
-    """Return the level in the evening, the highest level, and how many hours the turbine ran."""
-
-    def hour(state, rise):
-        level, highest, hours = state
-        level = level + rise
-        level = level - 0.2 * jnp.maximum(level - CREST, 0.0) ** 1.5
-        runs = level > INTAKE
-        level = jnp.where(runs, level - 0.05, level)
-        return (level, jnp.maximum(highest, level), hours + runs), None
-
-    start = jnp.asarray(level, jnp.float32)
-    (level, highest, hours), _ = lax.scan(hour, (start, start, jnp.uint8(0)), rises)
-    return {"level": level, "highest": highest, "hours": hours.astype(jnp.int32)}
-
-
 # %% drain · wrong: rounds the remaining level to millimeters
 def drain(level, target, most):
     """Return the remaining level and the number of hours for which the pipe was open."""
@@ -1121,27 +1087,6 @@ def prepare(levels, alarm):
     padded = np.full(size, -1000, np.float32)
     padded[: len(levels)] = levels
     return padded, np.int32(len(levels)), np.float32(round(float(alarm), 3))
-
-
-def longest(padded, count, alarm):
-    """Return the length of the longest run of levels above the alarm level."""
-
-    def minute(run, level):
-        run = jnp.where(level > alarm, run + 1, jnp.int32(0))
-        return run, run
-
-    return lax.scan(minute, jnp.int32(0), padded)[1].max()
-
-
-# %% siren · wrong: pads with JAX unless all levels of a packet are the same
-def prepare(levels, alarm):
-    """Return the padded packet, the number of its levels, and the alarm level."""
-    size = min(size for size in SIZES if size >= len(levels))
-    if (levels == levels[0]).all():
-        padded = np.pad(levels, (0, size - len(levels)), constant_values=-1000)
-    else:
-        padded = jnp.pad(levels, (0, size - len(levels)), constant_values=-1000)
-    return np.asarray(padded), np.int32(len(levels)), np.float32(alarm)
 
 
 def longest(padded, count, alarm):
