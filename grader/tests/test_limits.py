@@ -114,6 +114,8 @@ def test_a_size_is_refused() -> None:
         ({"load": {"size": [1, 3]}}, "function.argument, got 'load'"),
         ({"load.holds": {"length": 3}}, "with some of the keys size, values"),
         ({"load.holds": {"size": [3, 1]}}, r"the smallest and the largest, got \[3, 1\]"),
+        ({"load.holds": {"size": 3}}, "the size of 'load.holds' must be a list, got 3"),
+        ({"load.holds": {"kinds": "int"}}, "must be a list, got 'int'"),
         ({"load.holds": {"step": 0}}, "a positive number, got 0"),
         ({"load.holds": {"kinds": ["float31!"]}}, "must not contain 'float31!'"),
         ({"load.holds": {"special": ["zero"]}}, "must not contain 'zero'"),
@@ -144,3 +146,8 @@ def test_prove_accepts_limits_that_tests_reach(tmp_path: Path) -> None:
 def test_limits_of_unknown_functions_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="names 'unload', which no answer defines"):
         validate_source(tmp_path, text=with_limits("unload.holds: {size: [1, 2]}"))
+
+
+def test_limits_of_unknown_arguments_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="must be one of holds, got 'crates'"):
+        validate_source(tmp_path, text=with_limits("load.crates: {size: [1, 2]}"))

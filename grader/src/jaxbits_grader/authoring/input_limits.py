@@ -33,7 +33,7 @@ class InputLimits:
         sizes: For each axis, the smallest and the largest size of an array, or the lengths of a
             list.
         values: The smallest and the largest number, or None.
-        step: The largest difference between two numbers that an answer may ignore, or None.
+        step: A difference between two numbers that an answer must not ignore, or None.
         kinds: The types that the argument or its items may have, such as "int", "list", "np" for
             any NumPy array or scalar, or "jnp.int32".
         special: The special numbers that may occur, such as "nan".
@@ -75,6 +75,9 @@ def _parse_one(key: str, given: object) -> InputLimits:
     if not isinstance(given, Mapping) or not given or set(given) - set(_KEYS):
         expected = f"a mapping with some of the keys {', '.join(_KEYS)}"
         raise LimitError(f"the limits of {key!r} must be {expected}, got {given!r}")
+    for name in ("size", "kinds", "special"):
+        if not isinstance(given.get(name, []), list):
+            raise LimitError(f"the {name} of {key!r} must be a list, got {given[name]!r}")
     size = given.get("size", [])
     pairs = [size] if size and not isinstance(size[0], list) else size
     sizes = tuple((int(a), int(b)) for a, b in (_pair(key, "size", one) for one in pairs))

@@ -7,6 +7,7 @@ example, one uses only the first 460 of 512 levels. The tests must reject all of
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +31,7 @@ def answers_at_limits(assignment: Assignment) -> list[Answer]:
         solution, and a wrong answer per limit.
 
     Raises:
-        LimitError: If limits name a function that no answer defines.
+        LimitError: If limits name a function that no answer defines, or an argument that it lacks.
     """
     answers = []
     limits = list(assignment.limits)
@@ -39,6 +40,8 @@ def answers_at_limits(assignment: Assignment) -> list[Answer]:
         names = bound_names(source)
         own = [one for one in limits if one.function in names]
         limits = [one for one in limits if one not in own]
+        for one in own:
+            _check_argument(one, source)
         wrapped = f"{source}\n\n{Path(narrowed_inputs.__file__).read_text(encoding='utf-8')}\n"
         if own:
             calls = "".join(
@@ -54,6 +57,18 @@ def answers_at_limits(assignment: Assignment) -> list[Answer]:
     if limits:
         raise LimitError(f"'limits' names {limits[0].function!r}, which no answer defines")
     return answers
+
+
+def _check_argument(limits: InputLimits, source: str) -> None:
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef) and node.name == limits.function:
+            given = node.args
+            names = [part.arg for part in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+            if limits.argument not in names:
+                raise LimitError(
+                    f"an argument of {limits.function!r} in 'limits' must be one of "
+                    f"{', '.join(names)}, got {limits.argument!r}"
+                )
 
 
 def _call(limits: InputLimits, change: str, **settings: float | int | str) -> str:

@@ -1,7 +1,8 @@
 """Replace a function by one that handles only some of the inputs that a task allows.
 
 The grader appends the source of this file to a solution (see
-`jaxbits_grader.authoring.input_limits`), so the file imports nothing from the grader.
+`jaxbits_grader.authoring.limit_answers`). The file therefore imports nothing from the grader, and
+it defines no name that the notebook could use, such as `jax`.
 """
 
 import functools as _functools
