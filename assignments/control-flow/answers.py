@@ -1116,3 +1116,24 @@ def longest(padded, count, alarm):
         return run, run
 
     return lax.scan(minute, jnp.int32(0), padded)[1].max()
+
+
+# %% model-runs · wrong: raises low levels to the alarm level in the caller's list
+def model_runs(levels, group):
+    for k in range(len(levels)):
+        levels[k] = max(levels[k], ALARM)
+    needed = np.ceil((np.array(levels) - ALARM) / 0.5).astype(int)
+    rows = needed.reshape(-1, group)
+    counts = {
+        "where": len(levels),
+        "vmap": len(levels),
+        "map": (needed > 0).sum(),
+        "map, batched": len(levels),
+        "map of rows": group * (rows > 0).any(axis=1).sum(),
+        "vmap of rows": len(levels),
+        "loops, map": needed.sum(),
+        "loops, vmap": len(levels) * needed.max(),
+        "loops, map of vmap": group * rows.max(axis=1).sum(),
+        "loops, vmap of map": len(rows) * rows.max(axis=0).sum(),
+    }
+    return {name: int(count) for name, count in counts.items()}

@@ -1144,3 +1144,14 @@ def free_numbers(key, players, taken):
         return jax.random.categorical(jax.random.fold_in(key, player), logits)
 
     return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% cards · wrong: puts a star on two of nine cards
+def cards(key, count, chances):
+    symbol, star, place, tint = jax.random.split(key, 4)
+    return {
+        "symbol": jax.random.categorical(symbol, jnp.log(chances), shape=(count,)),
+        "star": jax.random.bernoulli(star, 2 / 9, (count,)),
+        "place": jax.random.uniform(place, (count, 2)),
+        "tint": jax.random.normal(tint, (count, 3)),
+    }
