@@ -697,3 +697,62 @@ def test_functions_that_only_cells_call_are_not_odd(source: str) -> None:
 )
 def test_functions_that_answers_may_call_are_odd(source: str) -> None:
     assert "time" in surroundings_noted(*source.split("\n%%split\n"))
+
+
+def scan_task(*sources: str) -> ScanFindings:
+    """Scan an answer to a task that must not use `measured`, `programs`, or JAX."""
+    given = new_code_cell("programs = {'a': jnp.sin}\ndef measured(x):\n    return jnp.sum(x)")
+    stub = new_code_cell("def f(x):\n    ...")
+    stub.metadata["nbgrader"] = {"grade_id": "f", "solution": True}
+    released = new_notebook(cells=[*RELEASED.cells, given, stub])
+    cells = [*RELEASED.cells, given, *map(new_code_cell, sources)]
+    to_parsed = ParsedNotebook.from_nbformat
+    forbidden = {"f": ("measured", "programs", "jax", "jnp")}
+    return scan_notebook(to_parsed(new_notebook(cells=cells)), to_parsed(released), forbidden)
+
+
+@pytest.mark.parametrize(
+    ("sources", "line", "name"),
+    [
+        (["def f(x):\n    if x > 9:\n        return measured(x)"], "cell 4, line 3", "measured"),
+        (
+            ["def g(x):\n    return measured(x)", "def f(x):\n    return g(x)"],
+            "cell 4, line 2",
+            "measured",
+        ),
+        (["m = measured\nf = lambda x: m(x)"], "cell 4, line 1", "measured"),
+        (
+            ["class A:\n    def g(self):\n        return jnp.ones(3)", "def f(x):\n    A().g()"],
+            "cell 4, line 3",
+            "jnp",
+        ),
+        (
+            ["def f(x):\n    import jax.numpy\n    return jax.numpy.ones(3)"],
+            "cell 4, line 2",
+            "jax",
+        ),
+        (["from jax import numpy as np2", "def f(x):\n    np2.sum(x)"], "cell 4, line 1", "jax"),
+        (["def f(x):\n    return globals()['measured'](x)"], "cell 4, line 2", "measured"),
+        (["def f(x):\n    return programs['a'](x)"], "cell 4, line 2", "programs"),
+        (["def f(x):\n    return [p(x) for p in programs.values()]"], "cell 4, line 2", "programs"),
+        (["def f(x):\n    return 1", "f = measured"], "cell 5, line 1", "measured"),
+    ],
+)
+def test_answer_that_uses_forbidden_name_is_odd(sources: list[str], line: str, name: str) -> None:
+    assert f"{line}: f uses {name}, which it must not use" in scan_task(*sources).odd
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        ["def f(x: jax.Array) -> jax.Array:\n    seen: jax.Array = x\n    return seen"],
+        ["def f(x):\n    return {name: 0 for name in programs}"],
+        ["def f(x):\n    return dict.fromkeys(programs, len(list(programs)))"],
+        ["def f(x):\n    measured = {}\n    return measured, [jnp for jnp in x], 'jax'"],
+        ["def f(x):\n    return x\nprint(measured(3), f(3))\nseen = measured(3)"],
+        ["def f(x):\n    return 'other'", "def other(x):\n    return jnp.sum(x)"],
+        ["def f(x):", "def compare(x):\n    return f(x) == measured(x)"],
+    ],
+)
+def test_answer_that_uses_no_forbidden_name_is_not_odd(sources: list[str]) -> None:
+    assert not any("must not use" in note for note in scan_task(*sources).odd)

@@ -6,7 +6,12 @@ from pathlib import Path
 
 import grading_harness as harness
 import pytest
-from jaxbits_grader.authoring.assignment_source import ANSWERS_FILE, SOURCE_FILE, SourceError
+from jaxbits_grader.authoring.assignment_source import (
+    ANSWERS_FILE,
+    SOURCE_FILE,
+    SourceError,
+    parse_assignment,
+)
 from jaxbits_grader.authoring.validation import Attempt, validate
 from jaxbits_grader.cli import main
 from test_assignment_source import VALID_SOURCE
@@ -148,6 +153,28 @@ def test_validate_names_answer_that_ends_process(tmp_path: Path) -> None:
 def test_validate_rejects_invalid_range_without_seed(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="must contain the current value 3"):
         validate_source(tmp_path, text=VALID_SOURCE.replace("2..9", "4..9"))
+
+
+def test_validate_rejects_unusable_forbidden_names(tmp_path: Path) -> None:
+    stub = "{grade_id: load, solution: true}"
+    assert stub in VALID_SOURCE
+    with_given = RIGHT_ANSWER.replace("total = 0", "total = 0 * HOLDS[0]")
+    for number, (names, answers, message) in enumerate(
+        [
+            ("[gone]", RIGHT_ANSWER, r"load forbids \['gone'\], which no given cell defines"),
+            ("[HOLDS]", with_given, "right answer uses it: a loop"),
+            ("HOLDS", RIGHT_ANSWER, "'forbids' of 'load' must be a list of names, got 'HOLDS'"),
+            ("[a b]", RIGHT_ANSWER, r"must be a list of names, got \['a b'\]"),
+        ]
+    ):
+        text = VALID_SOURCE.replace(stub, f"{{grade_id: load, solution: true, forbids: {names}}}")
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with pytest.raises(SourceError, match=message):
+            validate_source(folder, answers + WRONG_ANSWERS, text)
+    test = VALID_SOURCE.replace("points: 2", "points: 2, forbids: [HOLDS]")
+    with pytest.raises(SourceError, match="only a solution may have 'forbids', got 'load-"):
+        parse_assignment(test, "ships")
 
 
 def test_validate_rejects_test_that_binds_given_name(tmp_path: Path) -> None:

@@ -84,9 +84,10 @@ def _try_assignment(
     from jaxbits_grader.checking.solution_check import find_solution_problems
     from jaxbits_grader.running.sandbox import SandboxUnavailable
 
-    attempts = validate(folder, seed=options.variant, python=options.python, cache=cache)
+    python = options.python or sys.executable
+    attempts = validate(folder, seed=options.variant, python=python, cache=cache)
     # The grader runs submissions with its own Python.
-    if options.python != sys.executable or any(attempt.problem for attempt in attempts):
+    if options.python or any(attempt.problem for attempt in attempts):
         return attempts, []
     try:
         return attempts, find_solution_problems(
@@ -212,7 +213,7 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("prove", help="check that tests accept only right answers")
     command.add_argument("folder", type=Path, help=sources)
     command.add_argument("--variant", metavar="SEED", help="try a variant with different numbers")
-    command.add_argument("--python", default=sys.executable, help="a different Python interpreter")
+    command.add_argument("--python", help="a different Python interpreter")
     command.add_argument("-j", dest="workers", type=int, default=1, help="how many at a time")
     command.add_argument("--quiet", action="store_true", help="print only problems")
     command.set_defaults(run=_prove)

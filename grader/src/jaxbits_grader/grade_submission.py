@@ -133,7 +133,7 @@ def grade_job(job: Job, scratch: Path) -> GradeRecord:
         record = replace(record, status="unreadable", notes=(str(reason),))
         write_page(course, assignment, student, record, None)
         return record
-    findings = scan_notebook(notebook, released)
+    findings = scan_notebook(notebook, released, assignment.forbidden)
     try:
         # The first run must end before the second begins, because a notebook could otherwise pass
         # information from one run to the other.

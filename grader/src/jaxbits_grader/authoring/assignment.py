@@ -53,6 +53,8 @@ class Assignment:
     together: dict[str, str] = field(default_factory=dict)
     # Why a test's values may differ between right answers, keyed by grade_id.
     varies: dict[str, str] = field(default_factory=dict)
+    # The names that an answer must not use, keyed by the grade_id of the answer cell.
+    forbidden: dict[str, tuple[str, ...]] = field(default_factory=dict)
     # The source of each test that has `# variant:` comments, with them, keyed by grade_id.
     variable_tests: dict[str, str] = field(default_factory=dict)
     # What the tasks allow as inputs.

@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jupytext
 import nbformat
@@ -38,7 +39,7 @@ ANSWERS_FILE = "answers.py"
 # In released and repaired notebooks, cells without a grade_id have ids of this form.
 _RESERVED_ID = re.compile(r"(introduction|(cell|own)-[0-9]+)\Z")
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
-_METADATA = {"grade_id", "solution", "locked", "points", "together", "varies"}
+_METADATA = {"grade_id", "solution", "locked", "points", "together", "varies", "forbids"}
 _FRONT_MATTER = {"title", "chapter", "minutes", "goals", "tasks"}
 
 
@@ -104,6 +105,7 @@ def parse_assignment(text: str, name: str) -> Assignment:
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     together: dict[str, str] = {}
     varies: dict[str, str] = {}
+    forbidden: dict[str, tuple[str, ...]] = {}
     variable_tests: dict[str, str] = {}
     for number, cell in enumerate(notebook.cells, 1):
         commented, cell.source = cell.source, without_variant_comments(cell.source)
@@ -112,6 +114,8 @@ def parse_assignment(text: str, name: str) -> Assignment:
         for key, reasons in (("together", together), ("varies", varies)):
             if reason := nbgrader_metadata(cell).get(key):
                 reasons[str(nbgrader_metadata(cell).get("grade_id"))] = str(reason)
+        if "forbids" in (metadata := nbgrader_metadata(cell)):
+            forbidden[str(metadata.get("grade_id"))] = _parse_forbidden(metadata, name)
         _complete_metadata(cell, number, name)
         _check_cell(cell, number, name)
     tasks = tuple(_parse_tasks(notebook, dict(about["tasks"]), name))
@@ -125,9 +129,23 @@ def parse_assignment(text: str, name: str) -> Assignment:
         notebook=notebook,
         together=together,
         varies=varies,
+        forbidden=forbidden,
         variable_tests=variable_tests,
         limits=limits,
     )
+
+
+def _parse_forbidden(metadata: dict[str, Any], name: str) -> tuple[str, ...]:
+    """Return the names that an answer must not use."""
+    names, grade_id = metadata["forbids"], metadata.get("grade_id")
+    if not metadata.get("solution"):
+        raise SourceError(f"{name}: only a solution may have 'forbids', got {grade_id!r}")
+    is_list = isinstance(names, list) and bool(names)
+    if not is_list or not all(isinstance(one, str) and one.isidentifier() for one in names):
+        raise SourceError(
+            f"{name}: 'forbids' of {grade_id!r} must be a list of names, got {names!r}"
+        )
+    return tuple(names)
 
 
 def _complete_metadata(cell: NotebookNode, number: int, name: str) -> None:

@@ -8,9 +8,11 @@ person should look at it.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from jaxbits_grader.checking.scan.cell_functions import functions_that_only_cells_call
+from jaxbits_grader.checking.scan.forbidden_names import ForbiddenUse, forbidden_uses
 from jaxbits_grader.checking.scan.name_resolution import NameResolver
 from jaxbits_grader.checking.scan.names_of_tests import (
     names_only_in_tests,
@@ -32,7 +34,11 @@ class ScanFindings:
     odd: tuple[str, ...]
 
 
-def scan_notebook(notebook: ParsedNotebook, released: ParsedNotebook) -> ScanFindings:
+def scan_notebook(
+    notebook: ParsedNotebook,
+    released: ParsedNotebook,
+    forbidden: Mapping[str, Collection[str]] | None = None,
+) -> ScanFindings:
     """Scan the student's own cells in a submission.
 
     Args:
@@ -40,6 +46,7 @@ def scan_notebook(notebook: ParsedNotebook, released: ParsedNotebook) -> ScanFin
             fail.
         released: The notebook that was handed out. Nothing in its cells is reported, but the scan
             of the student's cells takes their imports into account.
+        forbidden: The names that each task forbids, keyed by the grade_id of its answer cell.
 
     Returns:
         The findings, each with its cell and line. Cells are identified by their grade_id or, if
@@ -56,6 +63,9 @@ def scan_notebook(notebook: ParsedNotebook, released: ParsedNotebook) -> ScanFin
     with contextlib.suppress(RecursionError, MemoryError):  # The scan of a cell notes these.
         names.only_called_by_cells = functions_that_only_cells_call(notebook, released)
         names.can_read_output = can_read_output(notebook.cells)
+    uses: list[ForbiddenUse] = []
+    with contextlib.suppress(RecursionError, MemoryError):
+        uses += forbidden_uses(notebook, released, forbidden or {})
     unexpected = _FRAMEWORKS.difference(*map(_packages, released.cells))
     tampering: list[str] = []
     odd: list[str] = []
@@ -68,6 +78,9 @@ def scan_notebook(notebook: ParsedNotebook, released: ParsedNotebook) -> ScanFin
         else:
             for read, line in reads_in_functions(cell.source, of_tests, names.only_called_by_cells):
                 found.add("odd", line, f"a function uses {read}, a variable of a test")
+            for use in uses:
+                if use.cell == number - 1:
+                    found.add("odd", use.line, f"{use.task} uses {use.name}, which it must not use")
             for package in sorted(_packages(cell) & unexpected):
                 found.add("odd", 1, f"imports {package}, which the assignment does not use")
             name = f"cell {cell.grade_id if cell.grade_id in released.marked else number}"

@@ -1,0 +1,143 @@
+"""Find answers that use a name that their task forbids.
+
+A task can ask students to predict what a program does, without running the program. An answer that
+runs the program only for inputs that no test uses passes all tests, but its code shows the name.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+from jaxbits_grader.cell_names import bound_names, local_names, parameter_names
+from jaxbits_grader.checking.scan.ast_utils import is_too_long, parse_cell
+from jaxbits_grader.notebook import Cell, ParsedNotebook
+
+# These use only the keys of a dictionary, such as a dictionary of programs.
+_USE_ONLY_KEYS = frozenset(
+    {"dict.fromkeys", "enumerate", "frozenset", "iter", "len", "list", "set", "sorted"}
+    | {"tuple", "zip"}
+)
+# These find a global variable by a text.
+_LOOK_UP = frozenset({"eval", "exec", "globals", "locals", "vars"})
+
+
+class ForbiddenUse(NamedTuple):
+    """A use of a forbidden name in the code that an answer runs."""
+
+    task: str
+    name: str
+    cell: int  # The position in the notebook, from 0.
+    line: int
+
+
+class _Statement(NamedTuple):
+    cell: int
+    tree: ast.stmt
+
+
+def forbidden_uses(
+    notebook: ParsedNotebook,
+    released: ParsedNotebook,
+    forbidden: Mapping[str, Collection[str]],
+) -> Iterator[ForbiddenUse]:
+    r"""Yield the first use of each forbidden name in an answer and in the student's code it uses.
+
+    Annotations do not count, and neither do uses of only a dictionary's keys, such as
+    `for name in programs`.
+
+    Args:
+        notebook: The submission. Cells that cannot be parsed or are too long are skipped.
+        released: The notebook that was handed out. Its cells are not searched.
+        forbidden: The forbidden names for each task, keyed by the grade_id of its answer cell.
+
+    Example:
+        >>> from jaxbits_grader.notebook import Cell, Role
+        >>> stub = Cell("code", "def f(x): ...", grade_id="f", role=Role.SOLUTION)
+        >>> own = "help_me = measured\ndef f(x):\n    return help_me(x)\nprint(measured(1))"
+        >>> answer = Cell("code", own, grade_id="f", role=Role.SOLUTION)
+        >>> notebooks = ParsedNotebook((answer,)), ParsedNotebook((stub,))
+        >>> list(forbidden_uses(*notebooks, {"f": ["measured"]}))
+        [ForbiddenUse(task='f', name='measured', cell=0, line=1)]
+    """
+    statements = _own_statements(notebook, released) if forbidden else {}
+    for task, names in forbidden.items():
+        stubs = [cell for cell in released.cells if cell.grade_id == task]
+        seen: set[str] = set()
+        found: set[str] = set()
+        waiting = [name for stub in stubs for name in sorted(stub.names)]
+        while waiting:
+            bound = waiting.pop()
+            if bound in seen:
+                continue
+            seen.add(bound)
+            for statement in statements.get(bound, ()):
+                for name, line in _uses(statement.tree):
+                    if name in names and name not in found:
+                        found.add(name)
+                        yield ForbiddenUse(task, name, statement.cell, line)
+                    waiting.append(name)
+
+
+def _own_statements(
+    notebook: ParsedNotebook, released: ParsedNotebook
+) -> dict[str, list[_Statement]]:
+    """Return the student's statements that bind a name, keyed by the name."""
+    given = {cell.source.strip() for cell in released.cells}
+    found: dict[str, list[_Statement]] = {}
+    for number, cell in enumerate(notebook.cells):
+        for tree in [] if cell.source.strip() in given else _statements(cell):
+            for name in bound_names(ast.unparse(tree)):
+                found.setdefault(name, []).append(_Statement(number, tree))
+    return found
+
+
+def _statements(cell: Cell) -> list[ast.stmt]:
+    if cell.cell_type != "code" or is_too_long(cell.source):
+        return []
+    tree = parse_cell(cell.source)
+    return tree.body if tree else []
+
+
+def _uses(statement: ast.stmt) -> list[tuple[str, int]]:
+    """Return the global names that a statement uses, with their lines."""
+    uses = list(_reads(statement))
+    if not _LOOK_UP.isdisjoint(name for name, _ in uses):  # As in globals()["measured"].
+        constants = [node for node in ast.walk(statement) if isinstance(node, ast.Constant)]
+        uses += [(str(node.value), node.lineno) for node in constants]
+    return uses
+
+
+def _reads(node: ast.AST, own: frozenset[str] = frozenset()) -> Iterator[tuple[str, int]]:
+    """Yield the global names and imported packages that a node uses, with their lines.
+
+    Args:
+        node: The syntax node to search.
+        own: The local names of the functions and comprehensions around the node.
+    """
+    skipped: list[ast.AST | None] = []
+    match node:
+        case ast.Name(id=name, ctx=ast.Load()) if name not in own:
+            yield name, node.lineno
+        case ast.Import(names=aliases):
+            yield from ((alias.name.partition(".")[0], node.lineno) for alias in aliases)
+        case ast.ImportFrom(module=str(module)):
+            yield module.partition(".")[0], node.lineno
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+            own = own.union(parameter_names(node), local_names(node))
+            skipped = [getattr(node, "returns", None)]
+        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+            targets = [part for one in node.generators for part in ast.walk(one.target)]
+            own = own.union(part.id for part in targets if isinstance(part, ast.Name))
+        case ast.arg() | ast.AnnAssign():
+            skipped = [node.annotation]
+        case ast.For(iter=ast.Name() as keys) | ast.comprehension(iter=ast.Name() as keys):
+            skipped = [keys]
+        case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Name() as keys]):
+            skipped = [keys]
+        case ast.Call() if ast.unparse(node.func) in _USE_ONLY_KEYS:
+            skipped = [part for part in node.args if isinstance(part, ast.Name)]
+    for child in ast.iter_child_nodes(node):
+        if child not in skipped:
+            yield from _reads(child, own)
