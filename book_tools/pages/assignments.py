@@ -61,11 +61,11 @@ def assignments_page(root: Path = ROOT) -> str:
 def _describe_cost() -> str:
     """Return sentences about the recorded time and memory that grading took."""
     measured = measurements.load("grading")
-    seconds = {
-        name.removeprefix("a submission, "): f"{one['median']:.1f} s"
-        for name, one in measured["results"].items()
-    }
-    *most_ways, last_way = (f"{time} with {name}" for name, time in seconds.items())
+    seconds: dict[str, list[str]] = {}
+    for name, one in measured["results"].items():
+        title, _, way = name.rpartition(", ")
+        seconds.setdefault(title, []).append(f"{one['median']:.1f} s with {way}")
+    ways = "; ".join(f"for *{title}*, {' and '.join(ways)}" for title, ways in seconds.items())
     series = measured["series"]
     *earlier, last = (
         f"{took:.0f} s and {most:.0f} MB for {count} notebooks"
@@ -74,8 +74,8 @@ def _describe_cost() -> str:
         )
     )
     return (
-        "Grading a solved notebook of *Pure functions* takes "
-        f"{', '.join(most_ways)}, and {last_way} ({measurements.machine(measured)}). The grader "
+        "Grading six solved notebooks takes, per notebook, "
+        f"{ways} ({measurements.machine(measured)}). The grader "
         "runs each notebook twice, once for the marks and once for the feedback page. With small "
         "notebooks, two at a time, the total time and the peak memory are "
         f"{', '.join(earlier)}, and {last}."
