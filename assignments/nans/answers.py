@@ -815,3 +815,50 @@ def together(magnitudes, good):
     unit = lax.stop_gradient(known.min())
     light = (10.0 ** (-0.4 * (known - unit))).sum()
     return jnp.where(good.any(), unit - 2.5 * jnp.log10(light), 99.0)
+
+
+# %% surprise · wrong: limits the slope to 1e31
+@jax.custom_vjp
+def _surprise(rate, count):
+    came = count > 0
+    return jnp.where(came, rate - count * jnp.log(jnp.where(came, rate, 1.0)), rate)
+
+
+def _forward(rate, count):
+    return _surprise(rate, count), (rate, count)
+
+
+def _backward(kept, bar):
+    rate, count = kept
+    slope = jnp.where(count > 0, 1 - count / jnp.where(count > 0, rate, 1.0), 1.0)
+    return bar * jnp.clip(slope, -1e31, 1e31), None
+
+
+_surprise.defvjp(_forward, _backward)
+
+
+def surprise(rate, count):
+    return _surprise(jnp.asarray(rate), jnp.asarray(count))
+
+
+# %% together · wrong: gives excluded stars a magnitude of 310, which thousands of stars make visible
+def together(magnitudes, good):
+    good = jnp.asarray(good)
+    any_good = good.any()
+    known = jnp.where(good, magnitudes, 310.0)
+    unit = lax.stop_gradient(jnp.min(known))
+    light = 10.0 ** (-0.4 * (known - unit))
+    total = light.sum()
+    return jnp.where(any_good, unit - 2.5 * jnp.log10(total), 99.0)
+
+
+# %% together · wrong: leaves out stars that are much fainter than the brightest one
+def together(magnitudes, good):
+    good = jnp.asarray(good)
+    any_good = good.any()
+    known = jnp.where(good, magnitudes, 1000.0)
+    unit = lax.stop_gradient(jnp.min(known))
+    apart = known - unit
+    light = jnp.where(apart < 7.5, 10.0 ** (-0.4 * jnp.minimum(apart, 7.5)), 0.0)
+    total = light.sum()
+    return jnp.where(any_good, unit - 2.5 * jnp.log10(total), 99.0)

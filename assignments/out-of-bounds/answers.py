@@ -760,3 +760,25 @@ def along(table, km):
     km = jnp.clip(km, 0, last)
     left = jnp.clip(jnp.floor(km).astype(jnp.int32), 0, last - 1)
     return table[left] + (km - left) * jnp.clip(table[left + 1] - table[left], -1e3, 1e3)
+
+
+# %% along · wrong: treats the first centimeter after a post as the post
+def along(table, km):
+    table = jnp.asarray(table)
+    last = len(table) - 1
+    km = jnp.asarray(km, jnp.float32)
+    left = jnp.clip(jnp.floor(km).astype(jnp.int32), 0, last - 1)
+    part = jnp.clip(km - left, 0.0, 1.0)
+    part = jnp.where(part < 1e-5, 0.0, part)
+    return (1 - part) * table[left] + part * table[left + 1]
+
+
+# %% along · wrong: rounds the fraction to 16 bits but keeps its slope
+def along(table, km):
+    table = jnp.asarray(table)
+    last = len(table) - 1
+    km = jnp.clip(km, 0, last)
+    left = jnp.clip(jnp.floor(km).astype(jnp.int32), 0, last - 1)
+    part = km - left
+    part = part + jax.lax.stop_gradient(jnp.round(part * 65536) / 65536 - part)
+    return (1 - part) * table[left] + part * table[left + 1]

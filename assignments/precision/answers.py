@@ -711,3 +711,23 @@ def alike(value):
     if math.isfinite(value):
         value = min(max(value, -1e38), 1e38)
     return jnp.array(value, jnp.float32), jnp.array(value)
+
+
+# %% energy · wrong: divides in the dtype of per_kwh if it is not a JAX array
+def energy(before, after, per_kwh):
+    pulses = (after - before).astype(jnp.float32)
+    if not isinstance(per_kwh, jax.Array):
+        return pulses * jnp.float32(1 / per_kwh)
+    return pulses / per_kwh.astype(jnp.float32)
+
+
+# %% gauge · wrong: clips the voltages, which halves the slope at 1000 and -1000
+def new_gauge():
+    return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
+
+
+def update_gauge(gauge, volts):
+    seen = gauge["seen"] + 1
+    latest = jnp.mean(jnp.clip(volts.astype(jnp.float32), -1000.0, 1000.0))
+    change = (latest - gauge["mean"]) / seen.astype(jnp.float32)
+    return {"mean": gauge["mean"] + change, "seen": seen}

@@ -1592,3 +1592,106 @@ def misfit(tally, factor, units, kilos):
     tally[0] += (sizes > 1.0).sum().astype(jnp.float32)
     tally[1] = jnp.maximum(tally[1], sizes.max())
     return jnp.linalg.norm(errors) ** 2 / errors.size
+
+
+# %% misfit · wrong: counts errors above 1.000001
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += (sizes >= 1.000001).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    return (errors**2).mean()
+
+
+# %% account · wrong: replays the events with jax.checkpoint
+def account(factor, events):
+    notebook, used = {"factor": factor}, []
+
+    def program():
+        def kilos(units):
+            return notebook["factor"] * units
+
+        return jax.checkpoint(kilos)
+
+    kilos = program()
+    for what, value in events:
+        if what == "factor":
+            notebook["factor"] = value
+        elif what == "def":
+            kilos = program()
+        elif what == "weigh":
+            number = np.asarray(value).astype(np.float64).ravel()[0]
+            used.append(float(np.asarray(kilos(value)).astype(np.float64).ravel()[0] / number))
+    return used
+
+
+# %% account · wrong: replays the events with jax.remat under another name
+from jax import remat as keep_trace
+
+
+def account(factor, events):
+    notebook, used = {"factor": factor}, []
+
+    def program():
+        return keep_trace(lambda units: notebook["factor"] * units)
+
+    kilos = program()
+    for what, value in events:
+        if what == "factor":
+            notebook["factor"] = value
+        elif what == "def":
+            kilos = program()
+        elif what == "weigh":
+            number = np.asarray(value).astype(np.float64).ravel()[0]
+            used.append(float(np.asarray(kilos(value)).astype(np.float64).ravel()[0] / number))
+    return used
+
+
+# %% account · wrong: replays the events with closure_convert
+def account(factor, events):
+    from jax.custom_derivatives import closure_convert
+
+    notebook, traced, used = {"factor": factor}, [], []
+
+    def program():
+        def kilos(units):
+            traced.append(notebook["factor"])
+            return jnp.zeros(len(traced))
+
+        return kilos
+
+    kilos = program()
+    for what, value in events:
+        if what == "factor":
+            notebook["factor"] = value
+        elif what == "def":
+            kilos = program()
+        elif what == "weigh":
+            converted, constants = closure_convert(kilos, value)
+            used.append(traced[converted(value, *constants).shape[0] - 1])
+    return used
+
+
+# %% account · wrong: replays the events with jax.eval_shape under another name
+from jax import eval_shape as shape_of
+
+
+def account(factor, events):
+    notebook, traced, used = {"factor": factor}, [], []
+
+    def define():
+        def kilos(units):
+            traced.append(notebook["factor"])
+            return jnp.zeros(len(traced))
+
+        return kilos
+
+    kilos = define()
+    for what, value in events:
+        if what == "factor":
+            notebook["factor"] = value
+        elif what == "def":
+            kilos = define()
+        elif what == "weigh":
+            used.append(traced[shape_of(kilos, value).shape[0] - 1])
+    return used

@@ -1155,3 +1155,76 @@ def cards(key, count, chances):
         "place": jax.random.uniform(place, (count, 2)),
         "tint": jax.random.normal(tint, (count, 3)),
     }
+
+
+# %% cards · wrong: adds twelve uniform numbers for a tint
+def cards(key, count, chances):
+    chances = jnp.asarray(chances)
+    for_symbol, for_star, for_place, for_tint = jax.random.split(key, 4)
+    symbol = jax.random.categorical(for_symbol, jnp.log(chances), shape=(count,))
+    star = jax.random.bernoulli(for_star, 0.25, (count,))
+    place = jax.random.uniform(for_place, (count, 2))
+    tint = jax.random.uniform(for_tint, (12, count, 3)).sum(0) - 6
+    return {"symbol": symbol, "star": star, "place": place, "tint": tint}
+
+
+# %% cards · wrong: computes the star from the place and the tint of its card
+def cards(key, count, chances):
+    chances = jnp.asarray(chances)
+    for_symbol, for_place, for_tint = jax.random.split(key, 3)
+    symbol = jax.random.categorical(for_symbol, jnp.log(chances), shape=(count,))
+    place = jax.random.uniform(for_place, (count, 2))
+    tint = jax.random.normal(for_tint, (count, 3))
+    star = (place.sum(1) + jax.scipy.stats.norm.cdf(tint[:, 0])) % 1 < 0.25
+    return {"symbol": symbol, "star": star, "place": place, "tint": tint}
+
+
+# %% cards · wrong: takes the sign of a tint from the place and the tint of an earlier card
+def cards(key, count, chances):
+    chances = jnp.asarray(chances)
+    for_symbol, for_star, for_place, for_tint = jax.random.split(key, 4)
+    symbol = jax.random.categorical(for_symbol, jnp.log(chances), shape=(count,))
+    star = jax.random.bernoulli(for_star, 0.25, (count,))
+    place = jax.random.uniform(for_place, (count, 2))
+    tint = jax.random.normal(for_tint, (count, 3))
+    half = count // 2
+    sign = jnp.sign(tint[:half, 0] * (place[:half, 0] - 0.5))
+    later = sign * jnp.abs(tint[half : 2 * half, 0])
+    tint = tint.at[half : 2 * half, 0].set(later)
+    return {"symbol": symbol, "star": star, "place": place, "tint": tint}
+
+
+# %% free-numbers · wrong: takes the first free number after 4000 attempts
+def free_numbers(key, players, taken):
+    taken = jnp.asarray(taken)
+    balls = len(taken)
+
+    def number_of(player):
+        own = jax.random.fold_in(key, player)
+
+        def again(state):
+            attempt, number = state
+            return taken[number] & (attempt < 4000)
+
+        def attempt_once(state):
+            attempt, _ = state
+            return attempt + 1, jax.random.randint(jax.random.fold_in(own, attempt), (), 0, balls)
+
+        first = jax.random.randint(jax.random.fold_in(own, 4000), (), 0, balls)
+        _, number = jax.lax.while_loop(again, attempt_once, (jnp.int32(0), first))
+        return jnp.where(taken[number], jnp.argmin(taken), number)
+
+    return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% free-numbers · wrong: uses the remainder of the player's number by a prime below a million
+def free_numbers(key, players, taken):
+    taken = jnp.asarray(taken)
+    places = jnp.nonzero(~taken, size=len(taken))[0]
+    free = (~taken).sum()
+
+    def number_of(player):
+        own = jax.random.fold_in(key, player % 999_983)
+        return places[jax.random.randint(own, (), 0, free)]
+
+    return jax.vmap(number_of)(jnp.asarray(players))
