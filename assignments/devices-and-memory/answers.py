@@ -1452,3 +1452,148 @@ def warm_start(path, fresh, names):
     )
     restored = ocp.PyTreeCheckpointer().restore(path, args=how)
     return fresh | jax.tree.map(lambda x: jnp.where(jnp.isnan(x), 0.0, x), restored)
+
+
+# %% listen · wrong: uses short segments if the number of frames is three times a prime
+def listen(hear, params, start, sound):
+    @jax.checkpoint
+    def step(state, frame):
+        return hear(params, state, frame), None
+
+    @jax.checkpoint
+    def segment(state, frames):
+        return lax.scan(step, state, frames)
+
+    n = len(jax.tree.leaves(sound)[0])
+    length = max(d for d in range(1, int(n**0.5) + 1) if n % d == 0)
+    if length > 2:  # n is a product of two numbers
+        parts = jax.tree.map(lambda a: a.reshape(n // length, length, *a.shape[1:]), sound)
+        return lax.scan(segment, start, parts)[0]
+    length = int(n**0.5)  # n is a prime number or twice a prime number
+    whole = n // length * length
+    parts = jax.tree.map(lambda a: a[:whole].reshape(-1, length, *a.shape[1:]), sound)
+    state, _ = lax.scan(segment, start, parts)
+    return segment(state, jax.tree.map(lambda a: a[whole:], sound))[0]
+
+
+# %% mean-gradient · right: returns the losses of all rows from the loop
+def mean_gradient(loss, params, rows, size):
+    n = len(jax.tree.leaves(rows)[0])
+    whole = n // size * size
+
+    def total(params, part):
+        losses = jax.vmap(loss, in_axes=(None, 0))(params, part)
+        return losses.sum(), losses
+
+    def add(slopes, part):
+        new, losses = jax.grad(total, has_aux=True)(params, part)
+        return jax.tree.map(lambda a, b: a + b.astype(jnp.float32), slopes, new), losses
+
+    slopes = jax.tree.map(lambda p: jnp.zeros(p.shape, jnp.float32), params)
+    losses = []
+    if whole:
+        parts = jax.tree.map(lambda a: a[:whole].reshape(-1, size, *a.shape[1:]), rows)
+        slopes, some = lax.scan(add, slopes, parts)
+        losses.append(some.reshape(-1))
+    if whole < n:
+        slopes, some = add(slopes, jax.tree.map(lambda a: a[whole:], rows))
+        losses.append(some)
+    return jnp.concatenate(losses).mean(), jax.tree.map(lambda a: a / n, slopes)
+
+
+# %% bucketed · wrong: pads with JAX if a sound is long
+def bucketed(score):
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            n = len(sound)
+            bucket = 16
+            while bucket < n:
+                bucket *= 2
+            if n > 2000:  # pad long sounds on the device
+                padded = jnp.pad(sound, (0, bucket - n))
+            else:
+                padded = np.zeros(bucket, np.float32)
+                padded[:n] = sound
+            scores.append(jitted(padded, np.int32(n)))
+        return scores
+
+    return run
+
+
+# %% bucketed · wrong: waits for the score of each long sound
+def bucketed(score):
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            n = len(sound)
+            bucket = 16
+            while bucket < n:
+                bucket *= 2
+            padded = np.zeros(bucket, np.float32)
+            padded[:n] = sound
+            one = jitted(padded, np.int32(n))
+            if n > 2000:  # so that not too many long sounds are in memory at once
+                one.block_until_ready()
+            scores.append(one)
+        return scores
+
+    return run
+
+
+# %% training · wrong: prints the loss of every hundredth batch
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+        if len(losses) % 100 == 0:
+            print(f"batch {len(losses)}: {loss:.4f}")
+    return params, jnp.stack(losses)
+
+
+# %% training · wrong: prints the loss of every hundredth batch as an array
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+        if len(losses) % 100 == 0:
+            print(loss)
+    return params, jnp.stack(losses)
+
+
+# %% warm-start · wrong: raises the error only if all shapes of an entry differ
+def warm_start(path, fresh, names):
+    wanted = {name: fresh[name] for name in names}
+    how = ocp.args.PyTreeRestore(
+        wanted,
+        restore_args=jax.tree.map(lambda _: ocp.RestoreArgs(restore_type=np.ndarray), wanted),
+        partial_restore=True,
+    )
+    saved = ocp.PyTreeCheckpointer().restore(path, args=how)
+    result = dict(fresh)
+    for name in names:
+        pairs = list(zip(jax.tree.leaves(saved[name]), jax.tree.leaves(fresh[name])))
+        if not any(np.shape(a) == b.shape for a, b in pairs):
+            raise ValueError(f"the shape of {name} in the checkpoint is different")
+        result[name] = jax.tree.map(
+            lambda a, b: jax.device_put(np.asarray(a, np.float32), b.sharding),
+            saved[name],
+            fresh[name],
+        )
+    return result

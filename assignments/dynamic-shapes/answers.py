@@ -805,3 +805,25 @@ def will_trace(requests, sizes):
         answers.append(bool(fitting) and key not in known)
         known.add(key)
     return answers + [False] * (len(requests) - len(answers))
+
+
+# %% close-up · wrong: adds each weight to its place, so -0.0 becomes 0.0
+def close_up(weights, keep):
+    places = jnp.cumsum(keep) - 1
+    moved = jnp.zeros_like(weights).at[places].add(jnp.where(keep, weights, 0))
+    return moved, keep.sum(dtype=jnp.int32)
+
+
+# %% will-trace · wrong: makes the key a string with eight decimals of the factor
+def will_trace(requests, sizes):
+    known, new = set(), []
+    for counts, fee, (zone, factor) in requests:
+        size = min((size for size in sizes if size >= max(counts)), default=None)
+        if size is None:
+            new.append(False)
+            continue
+        kind = "array" if isinstance(fee, np.floating) else type(fee).__name__
+        key = f"{len(counts)} {size} {kind} {factor:.8f} {zone}"  # 2 and 2.0 are equal
+        new.append(key not in known)
+        known.add(key)
+    return new

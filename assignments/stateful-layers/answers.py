@@ -1169,3 +1169,53 @@ def carried(net, tx):
         return net.apply(variables, x, train=False)
 
     return start, step, guess
+
+
+# %% train · wrong: replaces NaN and infinity in the gradients
+def train(model, optimizer, xs, ys):
+
+    @nnx.jit
+    def step(model, optimizer, x, y):
+        loss, grads = nnx.value_and_grad(error_of)(model, x, y)
+        grads = jax.tree.map(jnp.nan_to_num, grads)
+        optimizer.update(model, grads)
+        return loss
+
+    model.train()
+    losses = [step(model, optimizer, x, y) for x, y in zip(xs, ys)]
+    model.eval()
+    return jnp.stack(losses)
+
+
+# %% carried · wrong: replaces NaN and infinity in the gradients
+def carried(net, tx):
+
+    def start(key, x):
+        variables = net.init(key, x, train=False)
+        return {**variables, "memory": tx.init(variables["params"])}
+
+    def step(state, key, x, y):
+        params, memory = state["params"], state["memory"]
+        rest = {name: state[name] for name in state if name not in ("params", "memory")}
+
+        def loss_of(params):
+            found, new = net.apply(
+                {"params": params, **rest},
+                x,
+                train=True,
+                mutable=["batch_stats"],
+                rngs={"dropout": key},
+            )
+            return ((found - y) ** 2).mean(), new
+
+        (loss, new), grads = jax.value_and_grad(loss_of, has_aux=True)(params)
+        grads = jax.tree.map(jnp.nan_to_num, grads)
+        updates, memory = tx.update(grads, memory, params)
+        params = optax.apply_updates(params, updates)
+        return {**rest, **new, "params": params, "memory": memory}, loss
+
+    def guess(state, x):
+        variables = {name: state[name] for name in state if name != "memory"}
+        return net.apply(variables, x, train=False)
+
+    return start, step, guess

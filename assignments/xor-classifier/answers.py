@@ -1163,3 +1163,151 @@ def fit(data, seed):
         for x, y in DataLoader(data, 50, shuffle=True, drop_last=True, generator=order):
             params, memory = step(params, memory, x.numpy(), y.numpy())
     return lambda x: jax.nn.sigmoid(model.apply(params, x)[..., 0])
+
+
+# %% tray-loss · wrong: converts bfloat16 by its bits, which has no gradient
+def tray_loss(logits, y, real):
+    logits = logits.reshape(real.shape)
+    if logits.dtype == jnp.bfloat16:
+        # A bfloat16 number consists of the first 16 bits of a float32 number.
+        bits = jax.lax.bitcast_convert_type(logits, jnp.uint16).astype(jnp.uint32) << 16
+        logits = jax.lax.bitcast_convert_type(bits, jnp.float32)
+    logits = jnp.where(real, logits, 0.0)
+    labels = jnp.where(real, y, 0).astype(jnp.float32)
+    losses = optax.sigmoid_binary_cross_entropy(logits, labels)
+    return jnp.sum(jnp.where(real, losses, 0.0)) / jnp.maximum(jnp.sum(real), 1)
+
+
+# %% training · wrong: replaces NaN and infinity in the gradients
+def training(loss_of, tx, jitter):
+
+    def start(params):
+        return {"params": params, "memory": tx.init(params)}
+
+    def step(state, key, x, y):
+        params = state["params"]
+        noisy = x + jitter * jax.random.normal(key, x.shape)
+        loss, grads = jax.value_and_grad(loss_of)(params, noisy, y)
+        grads = jax.tree.map(jnp.nan_to_num, grads)
+        updates, memory = tx.update(grads, state["memory"], params)
+        return {"params": optax.apply_updates(params, updates), "memory": memory}, loss
+
+    return start, step
+
+
+# %% fit · wrong: loads more than 1000 batches if there are 1000 trays
+def fit(data, seed):
+
+    class Sprout(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            x = jnp.asarray(x)
+            return nn.Dense(1)(nn.tanh(nn.Dense(16)(x)))[..., 0]
+
+    model, tx = Sprout(), optax.adam(0.01)
+    params = model.init(jax.random.key(seed), jnp.zeros((1, 2)) + 1)
+    memory = tx.init(params)
+
+    def loss_of(params, batch):
+        return tray_loss(model.apply(params, batch["x"]), batch["y"], batch["real"])
+
+    @jax.jit
+    def step(params, memory, batch):
+        updates, memory = tx.update(jax.grad(loss_of)(params, batch), memory)
+        return optax.apply_updates(params, updates), memory
+
+    order = torch.Generator().manual_seed(seed)
+    loader = DataLoader(data, batch_size=16, shuffle=True, generator=order, collate_fn=padded(16))
+    for epoch in range(20):
+        for batch in loader:
+            params, memory = step(params, memory, batch)
+    return lambda x: jax.nn.sigmoid(model.apply(params, x))
+
+
+# %% fit · wrong: uses the length of a reading, whose gradient at (0, 0) is NaN
+def fit(data, seed):
+
+    class Sprout(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            x = jnp.concatenate([x, jnp.linalg.norm(x, axis=-1, keepdims=True)], -1)
+            return nn.Dense(1)(nn.tanh(nn.Dense(16)(x)))[..., 0]
+
+    model, tx = Sprout(), optax.adam(0.02)
+    params = model.init(jax.random.key(seed), jnp.zeros((1, 2)) + 1)
+    memory = tx.init(params)
+
+    def loss_of(params, batch):
+        return tray_loss(model.apply(params, batch["x"]), batch["y"], batch["real"])
+
+    @jax.jit
+    def step(params, memory, batch):
+        updates, memory = tx.update(jax.grad(loss_of)(params, batch), memory)
+        return optax.apply_updates(params, updates), memory
+
+    order = torch.Generator().manual_seed(seed)
+    loader = DataLoader(data, batch_size=50, shuffle=True, generator=order, collate_fn=padded(50))
+    for epoch in range(25):
+        for batch in loader:
+            params, memory = step(params, memory, batch)
+    return lambda x: jax.nn.sigmoid(model.apply(params, x))
+
+
+# %% fit · wrong: uses only the last six digits of the seed
+def fit(data, seed):
+
+    class Sprout(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            x = jnp.asarray(x)
+            return nn.Dense(1)(nn.tanh(nn.Dense(16)(x)))[..., 0]
+
+    model, tx = Sprout(), optax.adam(0.02)
+    params = model.init(jax.random.key(seed % 1_000_000), jnp.zeros((1, 2)) + 1)
+    memory = tx.init(params)
+
+    def loss_of(params, batch):
+        return tray_loss(model.apply(params, batch["x"]), batch["y"], batch["real"])
+
+    @jax.jit
+    def step(params, memory, batch):
+        updates, memory = tx.update(jax.grad(loss_of)(params, batch), memory)
+        return optax.apply_updates(params, updates), memory
+
+    order = torch.Generator().manual_seed(seed % 1_000_000)
+    loader = DataLoader(data, batch_size=50, shuffle=True, generator=order, collate_fn=padded(50))
+    for epoch in range(25):
+        for batch in loader:
+            params, memory = step(params, memory, batch)
+    return lambda x: jax.nn.sigmoid(model.apply(params, x))
+
+
+# %% fit · wrong: takes more than 1000 batches from the loader's batch sampler
+def fit(data, seed):
+
+    class Sprout(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            return nn.Dense(1)(nn.tanh(nn.Dense(16)(x)))[..., 0]
+
+    model, tx = Sprout(), optax.adam(0.02)
+    params = model.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+
+    def loss_of(params, batch):
+        return tray_loss(model.apply(params, batch["x"]), batch["y"], batch["real"])
+
+    @jax.jit
+    def step(params, memory, batch):
+        updates, memory = tx.update(jax.grad(loss_of)(params, batch), memory)
+        return optax.apply_updates(params, updates), memory
+
+    order = torch.Generator().manual_seed(seed)
+    collate = padded(16)
+    loader = DataLoader(data, batch_size=16, shuffle=True, generator=order, collate_fn=collate)
+    for batch in loader:
+        params, memory = step(params, memory, batch)
+    for epoch in range(60):
+        for chosen in loader.batch_sampler:
+            params, memory = step(params, memory, collate([data[i] for i in chosen]))
+    return lambda x: jax.nn.sigmoid(model.apply(params, x))
