@@ -85,7 +85,9 @@ def _try_assignment(
     from jaxbits_grader.running.sandbox import SandboxUnavailable
 
     python = options.python or sys.executable
-    attempts = validate(folder, seed=options.variant, python=python, cache=cache)
+    attempts = validate(
+        folder, seed=options.variant, python=python, cache=cache, quick=options.quick
+    )
     # The grader runs submissions with its own Python.
     if options.python or any(attempt.problem for attempt in attempts):
         return attempts, []
@@ -215,6 +217,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--variant", metavar="SEED", help="try a variant with different numbers")
     command.add_argument("--python", help="a different Python interpreter")
     command.add_argument("-j", dest="workers", type=int, default=1, help="how many at a time")
+    command.add_argument(
+        "--quick", action="store_true", help="try only three wrong answers to each task"
+    )
     command.add_argument("--quiet", action="store_true", help="print only problems")
     command.set_defaults(run=_prove)
 

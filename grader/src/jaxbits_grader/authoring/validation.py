@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +84,7 @@ def validate(
     timeout: float = TIMEOUT_SECONDS,
     cache: Path | None = None,
     limits_step: int = 1,
+    quick: bool = False,
 ) -> list[Attempt]:
     """Try an assignment's solution, its stubs, its reference answers, and those at its limits.
 
@@ -94,6 +96,8 @@ def validate(
         cache: A folder for compiled programs, which several assignments can share.
         limits_step: Which of the answers that are derived from limits to try: all if it is 1, every
             second one if it is 2, and so on.
+        quick: Whether to try only the solution, the stubs, the right answers, and the first three
+            wrong answers to each task, without those that are derived from limits.
 
     Returns:
         One attempt for each answer, and one for each given cell that fails. If the assignment is
@@ -115,13 +119,25 @@ def validate(
         for task in assignment.tasks
     ]
     try:
-        given += answers_at_limits(assignment)[::limits_step]
+        at_limits = answers_at_limits(assignment)
     except LimitError as error:
         raise SourceError(f"{assignment.name}: {error}") from None
+    given = _first_answers(given) if quick else [*given, *at_limits[::limits_step]]
     own, *outcomes = try_answers(assignment, [*stubs, *given], python, timeout, cache)
     kinds = ["stub"] * len(stubs) + ["right" if answer.is_right else "wrong" for answer in given]
     answers = zip([*stubs, *given], kinds, outcomes, strict=True)
     return [*_judge_solutions(assignment, own), *(_judge(assignment, *one) for one in answers)]
+
+
+def _first_answers(answers: Sequence[Answer]) -> list[Answer]:
+    """Return the right answers and the first wrong answers to each task."""
+    wrong: Counter[str] = Counter()
+    first = []
+    for answer in answers:
+        wrong[answer.task] += not answer.is_right
+        if answer.is_right or wrong[answer.task] <= MIN_WRONG_ANSWERS:
+            first.append(answer)
+    return first
 
 
 def read_variant(folder: Path, seed: int | str | None) -> Assignment:
