@@ -1351,3 +1351,109 @@ jax.tree_util.register_pytree_node(
     lambda gauge: ((gauge.mean, gauge.sizes, gauge.phases), gauge.kinds),
     lambda kinds, arrays: Gauge(*arrays, kinds),
 )
+
+
+# %% gauge · wrong: replaces phases that are None by zeros
+class Gauge:
+    def __init__(self, mean, sizes, phases, kinds):
+        self.mean, self.sizes = mean, sizes
+        self.phases = jnp.zeros(len(kinds)) if phases is None else phases
+        self.kinds = tuple(str(kind) for kind in kinds)
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+jax.tree_util.register_pytree_node(
+    Gauge,
+    lambda gauge: ((gauge.mean, gauge.sizes, gauge.phases), gauge.kinds),
+    lambda kinds, arrays: Gauge(*arrays, kinds),
+)
+
+
+# %% gauge · wrong: converts lists to arrays
+class Gauge:
+    def __init__(self, mean, sizes, phases, kinds):
+        self.mean = mean
+        self.sizes = jnp.array(sizes) if isinstance(sizes, list) else sizes
+        self.phases = jnp.array(phases) if isinstance(phases, list) else phases
+        self.kinds = tuple(str(kind) for kind in kinds)
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+jax.tree_util.register_pytree_node(
+    Gauge,
+    lambda gauge: ((gauge.mean, gauge.sizes, gauge.phases), gauge.kinds),
+    lambda kinds, arrays: Gauge(*arrays, kinds),
+)
+
+
+# %% gauge · wrong: stops the gradient of the phases
+class Gauge:
+    def __init__(self, mean, sizes, phases, kinds):
+        self.mean, self.sizes, self.phases = mean, sizes, phases
+        self.kinds = tuple(str(kind) for kind in kinds)
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    angles = lax.stop_gradient(speeds * hour + gauge.phases)
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(angles))
+
+
+jax.tree_util.register_pytree_node(
+    Gauge,
+    lambda gauge: ((gauge.mean, gauge.sizes, gauge.phases), gauge.kinds),
+    lambda kinds, arrays: Gauge(*arrays, kinds),
+)
+
+
+# %% gauge · wrong: clips the level to 10,000
+class Gauge:
+    def __init__(self, mean, sizes, phases, kinds):
+        self.mean, self.sizes, self.phases = mean, sizes, phases
+        self.kinds = tuple(str(kind) for kind in kinds)
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    level = gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+    return jnp.clip(level, -10_000.0, 10_000.0)
+
+
+jax.tree_util.register_pytree_node(
+    Gauge,
+    lambda gauge: ((gauge.mean, gauge.sizes, gauge.phases), gauge.kinds),
+    lambda kinds, arrays: Gauge(*arrays, kinds),
+)
+
+
+# %% coast · wrong: loops over blocks of 100 hours in Python
+def coast(predict, params, is_own, hours):
+    axes = jax.tree.map(lambda own: 0 if own else None, is_own)
+    all_gauges = jax.vmap(predict, in_axes=(axes, None), out_axes=-1)
+    all_hours = jax.vmap(all_gauges, in_axes=(None, 0))
+    parts = [all_hours(params, hours[start : start + 100]) for start in range(0, len(hours), 100)]
+    return jax.tree.map(lambda *some: jnp.concatenate(some), *parts)
+
+
+# %% fair-gradient · wrong: loops over blocks of 250 readings in Python
+def fair_gradient(loss, params, readings, limit):
+    def clipped(reading):
+        slopes = jax.grad(loss)(params, reading)
+        norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(slopes)))
+        factor = jnp.where(norm > limit, limit / norm, 1.0)
+        return jax.tree.map(lambda leaf: factor * leaf, slopes)
+
+    n = len(jax.tree.leaves(readings)[0])
+    sums = []
+    for start in range(0, n, 250):
+        block = jax.tree.map(lambda leaf: leaf[start : start + 250], readings)
+        sums.append(jax.tree.map(lambda leaf: leaf.sum(0), jax.vmap(clipped)(block)))
+    return jax.tree.map(lambda *parts: sum(parts) / n, *sums)
