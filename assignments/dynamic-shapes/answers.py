@@ -827,3 +827,18 @@ def will_trace(requests, sizes):
         new.append(key not in known)
         known.add(key)
     return new
+
+
+# %% will-trace · wrong: ignores capital letters and spaces in a tariff
+def will_trace(requests, sizes):
+    known, answers = set(), []
+    for counts, fee, (zone, factor) in requests:
+        fitting = [size for size in sizes if size >= max(counts)]
+        if not fitting:
+            answers.append(False)
+            continue
+        kind = "numpy" if isinstance(fee, np.generic) else type(fee)
+        key = len(counts), min(fitting), kind, zone.strip().lower(), factor
+        answers.append(key not in known)
+        known.add(key)
+    return answers

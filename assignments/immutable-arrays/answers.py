@@ -406,14 +406,6 @@ def soften(levels, step):
     return lax.fori_loop(0, n - 1, back, lax.fori_loop(1, n, forth, levels))
 
 
-# %% soften · right: uses a running maximum of tilted levels
-def soften(levels, step):
-    levels = jnp.asarray(levels)
-    tilt = step * jnp.arange(len(levels), dtype=levels.dtype)
-    there = lax.associative_scan(jnp.maximum, levels + tilt) - tilt
-    return lax.associative_scan(jnp.maximum, there - tilt, reverse=True) + tilt
-
-
 # %% soften · wrong: reads the neighbors before they are updated
 def soften(levels, step):
     levels = jnp.asarray(levels)
@@ -1011,3 +1003,23 @@ def rehearse(step, plan, orders):
         plans.append(step(jax.tree.map(jnp.copy, plans[-1]), order))
         plans = plans[-100:]
     return plans
+
+
+# %% soften · wrong: uses a running maximum of tilted levels, which loses digits
+def soften(levels, step):
+    levels = jnp.asarray(levels)
+    tilt = step * jnp.arange(len(levels), dtype=levels.dtype)
+    there = lax.associative_scan(jnp.maximum, levels + tilt) - tilt
+    return lax.associative_scan(jnp.maximum, there - tilt, reverse=True) + tilt
+
+
+# %% sell · wrong: numbers the seats as if each row had a thousand of them
+def sell(plan, requests, first):
+    plan, requests = jnp.asarray(plan), jnp.asarray(requests)
+    n = len(requests)
+    place = 1000 * requests[:, 0] + requests[:, 1]
+    earlier = jnp.tril(place[:, None] == place[None, :], -1).any(1)
+    got = (plan[requests[:, 0], requests[:, 1]] == -1) & ~earlier
+    row = jnp.where(got, requests[:, 0], len(plan))
+    numbers = first + jnp.arange(n, dtype=jnp.int32)
+    return plan.at[row, requests[:, 1]].set(numbers, mode="drop"), got

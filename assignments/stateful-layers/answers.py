@@ -1219,3 +1219,22 @@ def carried(net, tx):
         return net.apply(variables, x, train=False)
 
     return start, step, guess
+
+
+# %% train · wrong: updates without the parameters, which some optimizers need
+def train(model, optimizer, xs, ys):
+    @nnx.jit
+    def step(model, optimizer, x, y):
+        loss, grads = nnx.value_and_grad(error_of)(model, x, y)
+        slopes, memory = nnx.as_pure(grads), nnx.as_pure(optimizer.opt_state)
+        updates, memory = optimizer.tx.update(slopes, memory)
+        params = optax.apply_updates(nnx.as_pure(nnx.state(model, nnx.Param)), updates)
+        nnx.update(model, params)
+        nnx.update(optimizer.opt_state, nnx.state(memory))
+        optimizer.step[...] += 1
+        return loss
+
+    model.train()
+    losses = [step(model, optimizer, x, y) for x, y in zip(xs, ys, strict=True)]
+    model.eval()
+    return jnp.stack(losses)

@@ -736,6 +736,26 @@ def scan_task(*sources: str) -> ScanFindings:
         (["def f(x):\n    return programs['a'](x)"], "cell 4, line 2", "programs"),
         (["def f(x):\n    return [p(x) for p in programs.values()]"], "cell 4, line 2", "programs"),
         (["def f(x):\n    return 1", "f = measured"], "cell 5, line 1", "measured"),
+        (["def f(x, measured=measured):\n    measured(x)"], "cell 4, line 1", "measured"),
+        (["def f(x):\n    [m(x) for m in [measured]]"], "cell 4, line 2", "measured"),
+        (
+            ["def f(x):\n    [measured(x) for measured in [measured]]"],
+            "cell 4, line 2",
+            "measured",
+        ),
+        (["def f(x: measured):\n    f.__annotations__['x'](x)"], "cell 4, line 1", "measured"),
+        (["def f(x):\n    return testing.jnp.sum(x)"], "cell 4, line 2", "jnp"),
+        (["@measured\ndef f(x):\n    return x"], "cell 4, line 1", "measured"),
+        (
+            ["def f(x):\n    iter = lambda p: p\n    return iter(measured)(x)"],
+            "cell 4, line 3",
+            "measured",
+        ),
+        (
+            ["def list(p):\n    return p", "def f(x):\n    return list(measured)(x)"],
+            "cell 5, line 2",
+            "measured",
+        ),
     ],
 )
 def test_answer_that_uses_forbidden_name_is_odd(sources: list[str], line: str, name: str) -> None:
@@ -745,7 +765,7 @@ def test_answer_that_uses_forbidden_name_is_odd(sources: list[str], line: str, n
 @pytest.mark.parametrize(
     "sources",
     [
-        ["def f(x: jax.Array) -> jax.Array:\n    seen: jax.Array = x\n    return seen"],
+        ["def f(x: list[jax.Array] | None) -> jax.Array:\n    y: jax.Array = x\n    return y"],
         ["def f(x):\n    return {name: 0 for name in programs}"],
         ["def f(x):\n    return dict.fromkeys(programs, len(list(programs)))"],
         ["def f(x):\n    measured = {}\n    return measured, [jnp for jnp in x], 'jax'"],

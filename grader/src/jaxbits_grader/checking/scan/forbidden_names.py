@@ -19,6 +19,8 @@ _USE_ONLY_KEYS = frozenset(
     {"dict.fromkeys", "enumerate", "frozenset", "iter", "len", "list", "set", "sorted"}
     | {"tuple", "zip"}
 )
+# Other modules may contain these, as testing.jnp.
+_MODULES = frozenset({"flax", "jax", "jnp", "lax", "nnx"})
 # These find a global variable by a text.
 _LOOK_UP = frozenset({"eval", "exec", "globals", "locals", "vars"})
 
@@ -44,8 +46,8 @@ def forbidden_uses(
 ) -> Iterator[ForbiddenUse]:
     r"""Yield the first use of each forbidden name in an answer and in the student's code it uses.
 
-    Annotations do not count, and neither do uses of only a dictionary's keys, such as
-    `for name in programs`.
+    Annotations such as `jax.Array` do not count, and neither do uses of only a dictionary's keys,
+    such as `for name in programs`.
 
     Args:
         notebook: The submission. Cells that cannot be parsed or are too long are skipped.
@@ -73,7 +75,7 @@ def forbidden_uses(
                 continue
             seen.add(bound)
             for statement in statements.get(bound, ()):
-                for name, line in _uses(statement.tree):
+                for name, line in _uses(statement.tree, statements):
                     if name in names and name not in found:
                         found.add(name)
                         yield ForbiddenUse(task, name, statement.cell, line)
@@ -100,44 +102,70 @@ def _statements(cell: Cell) -> list[ast.stmt]:
     return tree.body if tree else []
 
 
-def _uses(statement: ast.stmt) -> list[tuple[str, int]]:
+def _uses(statement: ast.stmt, bound: Collection[str]) -> list[tuple[str, int]]:
     """Return the global names that a statement uses, with their lines."""
-    uses = list(_reads(statement))
+    uses = list(_reads(statement, frozenset(), _USE_ONLY_KEYS.difference(bound)))
     if not _LOOK_UP.isdisjoint(name for name, _ in uses):  # As in globals()["measured"].
         constants = [node for node in ast.walk(statement) if isinstance(node, ast.Constant)]
         uses += [(str(node.value), node.lineno) for node in constants]
     return uses
 
 
-def _reads(node: ast.AST, own: frozenset[str] = frozenset()) -> Iterator[tuple[str, int]]:
+def _reads(
+    node: ast.AST | None, own: frozenset[str], use_only_keys: frozenset[str]
+) -> Iterator[tuple[str, int]]:
     """Yield the global names and imported packages that a node uses, with their lines.
 
     Args:
-        node: The syntax node to search.
+        node: The syntax node to search, or None.
         own: The local names of the functions and comprehensions around the node.
+        use_only_keys: The functions that use only the keys of a dictionary.
     """
-    skipped: list[ast.AST | None] = []
+    inside = own
+    outer: list[ast.AST | None] = []  # What Python evaluates outside the function.
+    inner = [] if node is None else list(ast.iter_child_nodes(node))
     match node:
         case ast.Name(id=name, ctx=ast.Load()) if name not in own:
+            yield name, node.lineno
+        case ast.Attribute(attr=name) if name in _MODULES:  # As in testing.jnp.
             yield name, node.lineno
         case ast.Import(names=aliases):
             yield from ((alias.name.partition(".")[0], node.lineno) for alias in aliases)
         case ast.ImportFrom(module=str(module)):
             yield module.partition(".")[0], node.lineno
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
-            own = own.union(parameter_names(node), local_names(node))
-            skipped = [getattr(node, "returns", None)]
+            inside = own.union(parameter_names(node), local_names(node))
+            outer = [node.args]
+            if isinstance(node, ast.Lambda):
+                inner = [node.body]
+            else:
+                outer += [*node.decorator_list, *_bare_names(node.returns)]
+                inner = [*node.body]
         case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
             targets = [part for one in node.generators for part in ast.walk(one.target)]
-            own = own.union(part.id for part in targets if isinstance(part, ast.Name))
-        case ast.arg() | ast.AnnAssign():
-            skipped = [node.annotation]
-        case ast.For(iter=ast.Name() as keys) | ast.comprehension(iter=ast.Name() as keys):
-            skipped = [keys]
+            inside = own.union(part.id for part in targets if isinstance(part, ast.Name))
+            outer = [one.iter for one in node.generators if not isinstance(one.iter, ast.Name)]
+        case ast.comprehension():
+            inner = [*node.ifs]
+        case ast.arg():
+            inner = []
+            outer = [*_bare_names(node.annotation)]
+        case ast.AnnAssign():
+            inner = [node.target]
+            outer = [node.value, *_bare_names(node.annotation)]
+        case ast.For(iter=ast.Name() as keys):
+            inner.remove(keys)
         case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Name() as keys]):
-            skipped = [keys]
-        case ast.Call() if ast.unparse(node.func) in _USE_ONLY_KEYS:
-            skipped = [part for part in node.args if isinstance(part, ast.Name)]
-    for child in ast.iter_child_nodes(node):
-        if child not in skipped:
-            yield from _reads(child, own)
+            inner.remove(keys)
+        case ast.Call() if ast.unparse(node.func) in use_only_keys.difference(own):
+            inner = [part for part in inner if not isinstance(part, ast.Name)]
+    for children, names in ((outer, own), (inner, inside)):
+        for child in children:
+            yield from _reads(child, names, use_only_keys)
+
+
+def _bare_names(annotation: ast.expr | None) -> list[ast.AST]:
+    """Return the names in an annotation, except those of modules, as in `jax.Array`."""
+    nodes = [] if annotation is None else list(ast.walk(annotation))
+    modules = [node.value for node in nodes if isinstance(node, ast.Attribute)]
+    return [node for node in nodes if isinstance(node, ast.Name) and node not in modules]
