@@ -11,8 +11,11 @@ from jaxbits_grader.authoring.assignment_source import (
     SOURCE_FILE,
     SourceError,
     parse_assignment,
+    read_assignment,
 )
+from jaxbits_grader.authoring.reference_answers import read_answers
 from jaxbits_grader.authoring.validation import Attempt, validate
+from jaxbits_grader.checking.solution_check import check_forbidden_names
 from jaxbits_grader.cli import main
 from test_assignment_source import VALID_SOURCE
 
@@ -155,7 +158,12 @@ def test_validate_rejects_invalid_range_without_seed(tmp_path: Path) -> None:
         validate_source(tmp_path, text=VALID_SOURCE.replace("2..9", "4..9"))
 
 
-def test_validate_rejects_unusable_forbidden_names(tmp_path: Path) -> None:
+def check_names(folder: Path) -> None:
+    assignment = read_assignment(folder)
+    check_forbidden_names(assignment, read_answers(folder, assignment))
+
+
+def test_check_forbidden_names_rejects_unusable_names(tmp_path: Path) -> None:
     stub = "{grade_id: load, solution: true}"
     assert stub in VALID_SOURCE
     with_given = RIGHT_ANSWER.replace("total = 0", "total = 0 * HOLDS[0]")
@@ -171,7 +179,7 @@ def test_validate_rejects_unusable_forbidden_names(tmp_path: Path) -> None:
         folder = tmp_path / str(number)
         folder.mkdir()
         with pytest.raises(SourceError, match=message):
-            validate_source(folder, answers + WRONG_ANSWERS, text)
+            check_names(write_assignment(folder, "ships", answers + WRONG_ANSWERS, text))
     test = VALID_SOURCE.replace("points: 2", "points: 2, forbids: [HOLDS]")
     with pytest.raises(SourceError, match="only a solution may have 'forbids', got 'load-"):
         parse_assignment(test, "ships")

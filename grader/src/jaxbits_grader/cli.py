@@ -80,10 +80,16 @@ def _try_assignment(
     folder: Path, options: argparse.Namespace, cache: Path
 ) -> tuple[list[Attempt], list[str]]:
     """Try an assignment's answers, and return the attempts and what the grader notes."""
+    from jaxbits_grader.authoring.reference_answers import read_answers
     from jaxbits_grader.authoring.validation import read_variant, validate
-    from jaxbits_grader.checking.solution_check import find_solution_problems
+    from jaxbits_grader.checking.solution_check import (
+        check_forbidden_names,
+        find_solution_problems,
+    )
     from jaxbits_grader.running.sandbox import SandboxUnavailable
 
+    assignment = read_variant(folder, options.variant)
+    check_forbidden_names(assignment, read_answers(folder, assignment))
     python = options.python or sys.executable
     attempts = validate(
         folder, seed=options.variant, python=python, cache=cache, quick=options.quick

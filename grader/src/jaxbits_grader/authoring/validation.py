@@ -17,7 +17,7 @@ from jaxbits_grader.authoring.assignment_source import (
     parse_assignment,
     read_assignment,
 )
-from jaxbits_grader.authoring.cell_markers import solution_source, stub_source
+from jaxbits_grader.authoring.cell_markers import stub_source
 from jaxbits_grader.authoring.input_limits import LimitError
 from jaxbits_grader.authoring.limit_answers import answers_at_limits
 from jaxbits_grader.authoring.notebook_versions import find_leaks, student_notebook
@@ -27,8 +27,6 @@ from jaxbits_grader.authoring.variants import (
     count_variable_values,
     draw_variant,
 )
-from jaxbits_grader.checking.scan.forbidden_names import forbidden_uses
-from jaxbits_grader.notebook import Cell, ParsedNotebook
 
 TIMEOUT_SECONDS = 900
 MIN_WRONG_ANSWERS = 3
@@ -111,7 +109,6 @@ def validate(
     given = read_answers(folder, assignment)
     _check_enough_answers(assignment, given)
     _check_given_names(assignment)
-    _check_forbidden_names(assignment, given)
     if leaks := find_leaks(assignment, student_notebook(assignment)):
         raise SourceError(f"{assignment.name}: the released notebook reveals {leaks[:3]}")
     stubs = [
@@ -190,26 +187,6 @@ def _check_given_names(assignment: Assignment) -> None:
             f"{assignment.name}: a test must not bind a name that a given cell defines, because "
             f"the cells below it would use the new value; {where}"
         )
-
-
-def _check_forbidden_names(assignment: Assignment, answers: Sequence[Answer]) -> None:
-    """Check that tasks forbid only given names, and that no right answer uses a forbidden one."""
-    released = ParsedNotebook.from_nbformat(student_notebook(assignment))
-    given = frozenset[str]().union(*(cell.names for cell in released.cells))
-    for task, names in assignment.forbidden.items():
-        if unknown := sorted(set(names) - given):
-            raise SourceError(
-                f"{assignment.name}: {task} forbids {unknown}, which no given cell defines"
-            )
-        solution = solution_source(assignment.cell(task).source)
-        right = [answer for answer in answers if answer.task == task and answer.is_right]
-        for answer in (Answer(task, True, "the solution", solution), *right):
-            notebook = ParsedNotebook((Cell("code", answer.source),))
-            for use in forbidden_uses(notebook, released, {task: names}):
-                raise SourceError(
-                    f"{assignment.name}: {task} forbids {use.name}, but a right answer uses it: "
-                    f"{answer.description}"
-                )
 
 
 def _failures(task: Task, outcomes: Outcomes) -> dict[str, dict[str, str]]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from jaxbits_grader.authoring.assignment import Assignment
-from jaxbits_grader.authoring.notebook_versions import solution_notebook
+from jaxbits_grader.authoring.assignment_source import SourceError
+from jaxbits_grader.authoring.cell_markers import solution_source
+from jaxbits_grader.authoring.notebook_versions import solution_notebook, student_notebook
+from jaxbits_grader.authoring.reference_answers import Answer
 from jaxbits_grader.checking.hidden_test_run import run_hidden_tests
-from jaxbits_grader.notebook import ParsedNotebook
+from jaxbits_grader.checking.scan.forbidden_names import forbidden_uses
+from jaxbits_grader.notebook import Cell, ParsedNotebook
 from jaxbits_grader.running.limits import Limits
 
 _LIMITS = Limits(cell_seconds=120, notebook_seconds=900)
@@ -43,3 +48,27 @@ def find_solution_problems(assignment: Assignment, cache: Path | None = None) ->
     ]
     problems += result.tampering
     return [*problems, *([result.ended] if result.ended else [])]
+
+
+def check_forbidden_names(assignment: Assignment, answers: Sequence[Answer]) -> None:
+    """Check that tasks forbid only given names, and that no right answer uses a forbidden one.
+
+    Raises:
+        SourceError: If a task breaks this rule.
+    """
+    released = ParsedNotebook.from_nbformat(student_notebook(assignment))
+    given = frozenset[str]().union(*(cell.names for cell in released.cells))
+    for task, names in assignment.forbidden.items():
+        if unknown := sorted(set(names) - given):
+            raise SourceError(
+                f"{assignment.name}: {task} forbids {unknown}, which no given cell defines"
+            )
+        solution = solution_source(assignment.cell(task).source)
+        right = [answer for answer in answers if answer.task == task and answer.is_right]
+        for answer in (Answer(task, True, "the solution", solution), *right):
+            notebook = ParsedNotebook((Cell("code", answer.source),))
+            for use in forbidden_uses(notebook, released, {task: names}):
+                raise SourceError(
+                    f"{assignment.name}: {task} forbids {use.name}, but a right answer uses it: "
+                    f"{answer.description}"
+                )
