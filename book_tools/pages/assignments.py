@@ -65,21 +65,30 @@ def _describe_cost() -> str:
     for name, one in measured["results"].items():
         title, _, way = name.rpartition(", ")
         seconds.setdefault(title, []).append(f"{one['median']:.1f} s with {way}")
-    ways = "; ".join(f"for *{title}*, {' and '.join(ways)}" for title, ways in seconds.items())
+    times = " ".join(
+        f"On average, grading a solved notebook of *{title}* takes {_joined(each)}."
+        for title, each in seconds.items()
+    )
     series = measured["series"]
-    *earlier, last = (
+    growth = [
         f"{took:.0f} s and {most:.0f} MB for {count} notebooks"
         for count, took, most in zip(
             series["submissions"], series["seconds"], series["megabytes"], strict=True
         )
-    )
+    ]
     return (
-        "Grading six solved notebooks takes, per notebook, "
-        f"{ways} ({measurements.machine(measured)}). The grader "
-        "runs each notebook twice, once for the marks and once for the feedback page. With small "
-        "notebooks, two at a time, the total time and the peak memory are "
-        f"{', '.join(earlier)}, and {last}."
+        f"{times} The grader runs each notebook twice, once for the marks and once for the "
+        "feedback page. With small notebooks, two at a time, the total time and the peak memory "
+        f"are {_joined(growth)} ({measurements.machine(measured)})."
     )
+
+
+def _joined(parts: list[str]) -> str:
+    """Return the parts of a list as part of a sentence."""
+    *first, last = parts
+    if len(first) < 2:
+        return " and ".join(parts)
+    return f"{', '.join(first)}, and {last}"
 
 
 def record_elsewhere() -> int:

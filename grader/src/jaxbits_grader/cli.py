@@ -98,9 +98,7 @@ def _try_assignment(
     if options.python or any(attempt.problem for attempt in attempts):
         return attempts, []
     try:
-        return attempts, find_solution_problems(
-            read_variant(folder, options.variant), cache / "judges"
-        )
+        return attempts, find_solution_problems(assignment, cache / "judges")
     except SandboxUnavailable as reason:
         print(f"Not tried with the grader: {reason}", file=sys.stderr)
         return attempts, []
