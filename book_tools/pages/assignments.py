@@ -20,7 +20,7 @@ from packaging.version import Version
 
 from book_tools.environment import environments, interpreters, provision
 from book_tools.files import write_if_changed
-from book_tools.pages.html_utils import chapter_titles
+from book_tools.pages.html_utils import chapter_titles, join_phrases
 from book_tools.pages.render import render_page
 from book_tools.project_metadata import ROOT, colab_url, repository_url
 from jaxbits.book import measurements
@@ -66,7 +66,7 @@ def _describe_cost() -> str:
         title, _, way = name.rpartition(", ")
         seconds.setdefault(title, []).append(f"{one['median']:.1f} s with {way}")
     times = " ".join(
-        f"On average, grading a solved notebook of *{title}* takes {_joined(each)}."
+        f"On average, grading a solved notebook of *{title}* takes {join_phrases(each)}."
         for title, each in seconds.items()
     )
     series = measured["series"]
@@ -79,16 +79,8 @@ def _describe_cost() -> str:
     return (
         f"{times} The grader runs each notebook twice, once for the marks and once for the "
         "feedback page. With small notebooks, two at a time, the total time and the peak memory "
-        f"are {_joined(growth)} ({measurements.machine(measured)})."
+        f"are {join_phrases(growth)} ({measurements.machine(measured)})."
     )
-
-
-def _joined(parts: list[str]) -> str:
-    """Return the parts of a list as part of a sentence."""
-    *first, last = parts
-    if len(first) < 2:
-        return " and ".join(parts)
-    return f"{', '.join(first)}, and {last}"
 
 
 def record_elsewhere() -> int:

@@ -98,6 +98,18 @@ def count_noun(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def join_phrases(phrases: Sequence[str]) -> str:
+    """Return phrases as a list in a sentence.
+
+    Example:
+        >>> join_phrases(["a", "b", "c"]), join_phrases(["a", "b"])
+        ('a, b, and c', 'a and b')
+    """
+    if len(phrases) < 3:
+        return " and ".join(phrases)
+    return f"{', '.join(phrases[:-1])}, and {phrases[-1]}"
+
+
 def link_to_section(stem: str, section: str, bit: str = "") -> str:
     """Return a link from a reference page to a section of a chapter.
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from book_tools.environment import pins
+from book_tools.pages.html_utils import join_phrases
 from book_tools.pages.run_table_rows import IMPORTS
 
 
@@ -101,13 +102,6 @@ def runnable_code(code: str) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def _join(phrases: Sequence[str]) -> str:
-    """Return phrases as a list in a sentence, such as ``a, b, and c``."""
-    if len(phrases) < 3:
-        return " and ".join(phrases)
-    return f"{', '.join(phrases[:-1])}, and {phrases[-1]}"
-
-
 def _packages(code: str) -> list[str]:
     """Return the packages of which the text must name the version."""
     names = _loaded_names(code)
@@ -122,7 +116,7 @@ def _packages(code: str) -> list[str]:
 def _versions(code: str) -> str:
     """Return the versions on which the code ran, as a phrase such as ``jax 0.10.2``."""
     versions = pins.read_pins()
-    return _join([f"{name} {versions[name].partition('+')[0]}" for name in _packages(code)])
+    return join_phrases([f"{name} {versions[name].partition('+')[0]}" for name in _packages(code)])
 
 
 def _other_versions(code: str, version: str, installed: Mapping[str, str]) -> str:
@@ -132,7 +126,7 @@ def _other_versions(code: str, version: str, installed: Mapping[str, str]) -> st
         for name in _packages(code)[1:]
         if name in installed
     ]
-    return f"jax {version}" + (f" ({_join(found)})" if found else "")
+    return f"jax {version}" + (f" ({join_phrases(found)})" if found else "")
 
 
 def _statement(row: Mapping[str, Any]) -> str:
@@ -185,7 +179,7 @@ def upstream_text(
     ]
     if same:
         wording = ", except for the wording of the error" if has_other_wording else ""
-        parts.append(f"The result is the same with {_join(same)}{wording}.")
+        parts.append(f"The result is the same with {join_phrases(same)}{wording}.")
     for outcome in changed:
         text = outcome["text"] or "(nothing)"
         there = outcome["version"]
