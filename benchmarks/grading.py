@@ -23,8 +23,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # The assignment with the slowest solution comes last.
 REAL = tuple(ROOT / "assignments" / name for name in ("pure-functions", "xor-classifier"))
 SMALL = ROOT / "grader" / "tests" / "sample"
-# The first two submissions of a course find no compiled programs, so a few submissions would say
-# little about a class, but more of them would take hours.
+# The first two submissions of a course find no compiled programs, so fewer than six would say
+# little about a class. Many more would take hours.
 ROUNDS, EACH = 3, 6
 SIZES = (10, 30, 100)
 MANY = ("--cell-seconds", "300", "--notebook-seconds", "900")
@@ -90,7 +90,7 @@ def _nbgrader(place: Path, folder: Path, count: int) -> float:
 
 
 def run() -> dict[str, Any]:
-    """Grade six submissions three times, with nbgrader and with the grader, then larger folders."""
+    """Grade six submissions of each assignment in both ways, and then larger folders."""
     results, ratios = {}, {}
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)

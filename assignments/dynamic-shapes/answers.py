@@ -807,14 +807,14 @@ def will_trace(requests, sizes):
     return answers + [False] * (len(requests) - len(answers))
 
 
-# %% close-up · wrong: adds each weight to its place, so -0.0 becomes 0.0
+# %% close-up · wrong: adds each weight at its position, so -0.0 becomes 0.0
 def close_up(weights, keep):
     places = jnp.cumsum(keep) - 1
     moved = jnp.zeros_like(weights).at[places].add(jnp.where(keep, weights, 0))
     return moved, keep.sum(dtype=jnp.int32)
 
 
-# %% will-trace · wrong: makes the key a string with eight decimals of the factor
+# %% will-trace · wrong: rounds the number in a tariff to eight decimals for the key
 def will_trace(requests, sizes):
     known, new = set(), []
     for counts, fee, (zone, factor) in requests:
@@ -829,7 +829,7 @@ def will_trace(requests, sizes):
     return new
 
 
-# %% will-trace · wrong: ignores capital letters and spaces in a tariff
+# %% will-trace · wrong: ignores case and spaces in a tariff
 def will_trace(requests, sizes):
     known, answers = set(), []
     for counts, fee, (zone, factor) in requests:

@@ -1005,7 +1005,7 @@ def rehearse(step, plan, orders):
     return plans
 
 
-# %% soften · wrong: uses a running maximum of tilted levels, which loses digits
+# %% soften · wrong: adds multiples of the step before a running maximum, which loses digits
 def soften(levels, step):
     levels = jnp.asarray(levels)
     tilt = step * jnp.arange(len(levels), dtype=levels.dtype)

@@ -841,7 +841,7 @@ def surprise(rate, count):
     return _surprise(jnp.asarray(rate), jnp.asarray(count))
 
 
-# %% together · wrong: gives excluded stars a magnitude of 310, which thousands of stars make visible
+# %% together · wrong: gives excluded stars a magnitude of 310, so the light of thousands of them counts
 def together(magnitudes, good):
     good = jnp.asarray(good)
     any_good = good.any()

@@ -762,7 +762,7 @@ def along(table, km):
     return table[left] + (km - left) * jnp.clip(table[left + 1] - table[left], -1e3, 1e3)
 
 
-# %% along · wrong: treats the first centimeter after a post as the post
+# %% along · wrong: treats the first centimeter after a post as if it were at the post
 def along(table, km):
     table = jnp.asarray(table)
     last = len(table) - 1

@@ -713,7 +713,7 @@ def alike(value):
     return jnp.array(value, jnp.float32), jnp.array(value)
 
 
-# %% energy · wrong: divides in the dtype of per_kwh if it is not a JAX array
+# %% energy · wrong: divides in the dtype of per_kwh if per_kwh is not a JAX array
 def energy(before, after, per_kwh):
     pulses = (after - before).astype(jnp.float32)
     if not isinstance(per_kwh, jax.Array):

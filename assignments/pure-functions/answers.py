@@ -1594,7 +1594,7 @@ def misfit(tally, factor, units, kilos):
     return jnp.linalg.norm(errors) ** 2 / errors.size
 
 
-# %% misfit · wrong: counts errors above 1.000001
+# %% misfit · wrong: counts only errors above 1.000001
 def misfit(tally, factor, units, kilos):
     errors = factor * units - kilos
     sizes = lax.stop_gradient(jnp.abs(errors))
@@ -1697,7 +1697,7 @@ def account(factor, events):
     return used
 
 
-# %% scale · wrong: starts with a last weight of -1e30, and has no other mark for the first reading
+# %% scale · wrong: marks the first reading only by a last weight of -1e30
 def install(factor):
     start = jnp.float32(-1e30)
     return {"factor": jnp.float32(factor), "last": start, "loss": jnp.float32(0), "n": jnp.int32(0)}
@@ -1714,7 +1714,7 @@ def recalibrate(state, factor):
     return {**state, "factor": jnp.float32(factor)}
 
 
-# %% misfit · wrong: keeps the factor above 0 with maximum, which halves the gradient at 0
+# %% misfit · wrong: clips the factor at 0 with maximum, which halves the gradient there
 def misfit(tally, factor, units, kilos):
     errors = jnp.maximum(factor, 0.0) * units - kilos
     sizes = lax.stop_gradient(jnp.abs(errors))
@@ -1723,7 +1723,7 @@ def misfit(tally, factor, units, kilos):
     return (errors**2).mean()
 
 
-# %% misfit · wrong: limits the errors to a hundred thousand
+# %% misfit · wrong: clips the errors to 100,000
 def misfit(tally, factor, units, kilos):
     errors = jnp.clip(factor * units - kilos, -1e5, 1e5)
     sizes = lax.stop_gradient(jnp.abs(errors))

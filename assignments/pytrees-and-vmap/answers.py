@@ -1353,7 +1353,7 @@ jax.tree_util.register_pytree_node(
 )
 
 
-# %% gauge · wrong: replaces phases that are None by zeros
+# %% gauge · wrong: replaces phases that are None with zeros
 class Gauge:
     def __init__(self, mean, sizes, phases, kinds):
         self.mean, self.sizes = mean, sizes

@@ -1194,7 +1194,7 @@ def cards(key, count, chances):
     return {"symbol": symbol, "star": star, "place": place, "tint": tint}
 
 
-# %% free-numbers · wrong: takes the first free number after 4000 attempts
+# %% free-numbers · wrong: falls back to the first free number after 4000 attempts
 def free_numbers(key, players, taken):
     taken = jnp.asarray(taken)
     balls = len(taken)
@@ -1217,7 +1217,7 @@ def free_numbers(key, players, taken):
     return jax.vmap(number_of)(jnp.asarray(players))
 
 
-# %% free-numbers · wrong: uses the remainder of the player's number by a prime below a million
+# %% free-numbers · wrong: reduces the player's number modulo a prime below a million
 def free_numbers(key, players, taken):
     taken = jnp.asarray(taken)
     places = jnp.nonzero(~taken, size=len(taken))[0]

@@ -1221,7 +1221,7 @@ def carried(net, tx):
     return start, step, guess
 
 
-# %% train · wrong: updates without the parameters, which some optimizers need
+# %% train · wrong: updates the optimizer without the parameters, which some optimizers need
 def train(model, optimizer, xs, ys):
     @nnx.jit
     def step(model, optimizer, x, y):

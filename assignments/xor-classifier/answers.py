@@ -1165,7 +1165,7 @@ def fit(data, seed):
     return lambda x: jax.nn.sigmoid(model.apply(params, x)[..., 0])
 
 
-# %% tray-loss · wrong: converts bfloat16 by its bits, which has no gradient
+# %% tray-loss · wrong: reinterprets the bits of bfloat16, which has no gradient
 def tray_loss(logits, y, real):
     logits = logits.reshape(real.shape)
     if logits.dtype == jnp.bfloat16:

@@ -66,7 +66,7 @@ def _describe_cost() -> str:
         title, _, way = name.rpartition(", ")
         seconds.setdefault(title, []).append(f"{one['median']:.1f} s with {way}")
     times = " ".join(
-        f"On average, grading a solved notebook of *{title}* takes {join_phrases(each)}."
+        f"Grading solved notebooks of *{title}* takes, per notebook, {join_phrases(each)}."
         for title, each in seconds.items()
     )
     series = measured["series"]

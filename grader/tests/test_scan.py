@@ -759,7 +759,7 @@ def scan_task(*sources: str) -> ScanFindings:
     ],
 )
 def test_answer_that_uses_forbidden_name_is_odd(sources: list[str], line: str, name: str) -> None:
-    assert f"{line}: f uses {name}, which it must not use" in scan_task(*sources).odd
+    assert f"{line}: the answer to f uses {name}, which the task forbids" in scan_task(*sources).odd
 
 
 @pytest.mark.parametrize(
@@ -767,6 +767,7 @@ def test_answer_that_uses_forbidden_name_is_odd(sources: list[str], line: str, n
     [
         ["def f(x: list[jax.Array] | None) -> jax.Array:\n    y: jax.Array = x\n    return y"],
         ["def f(x):\n    return {name: 0 for name in programs}"],
+        ["def f(x):\n    return {name: 0 for name in programs.keys()}"],
         ["def f(x):\n    return dict.fromkeys(programs, len(list(programs)))"],
         ["def f(x):\n    measured = {}\n    return measured, [jnp for jnp in x], 'jax'"],
         ["def f(x):\n    return x\nprint(measured(3), f(3))\nseen = measured(3)"],
@@ -775,4 +776,4 @@ def test_answer_that_uses_forbidden_name_is_odd(sources: list[str], line: str, n
     ],
 )
 def test_answer_that_uses_no_forbidden_name_is_not_odd(sources: list[str]) -> None:
-    assert not any("must not use" in note for note in scan_task(*sources).odd)
+    assert not any("the task forbids" in note for note in scan_task(*sources).odd)

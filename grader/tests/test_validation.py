@@ -171,8 +171,12 @@ def test_check_forbidden_names_rejects_unusable_names(tmp_path: Path) -> None:
         [
             ("[gone]", RIGHT_ANSWER, r"load forbids \['gone'\], which no given cell defines"),
             ("[HOLDS]", with_given, "right answer uses it: a loop"),
-            ("HOLDS", RIGHT_ANSWER, "'forbids' of 'load' must be a list of names, got 'HOLDS'"),
-            ("[a b]", RIGHT_ANSWER, r"must be a list of names, got \['a b'\]"),
+            (
+                "HOLDS",
+                RIGHT_ANSWER,
+                "'forbids' of 'load' must be a nonempty list of names, got 'HOLDS'",
+            ),
+            ("[a b]", RIGHT_ANSWER, r"must be a nonempty list of names, got \['a b'\]"),
         ]
     ):
         text = VALID_SOURCE.replace(stub, f"{{grade_id: load, solution: true, forbids: {names}}}")
@@ -181,7 +185,9 @@ def test_check_forbidden_names_rejects_unusable_names(tmp_path: Path) -> None:
         with pytest.raises(SourceError, match=message):
             check_names(write_assignment(folder, "ships", answers + WRONG_ANSWERS, text))
     test = VALID_SOURCE.replace("points: 2", "points: 2, forbids: [HOLDS]")
-    with pytest.raises(SourceError, match="only a solution may have 'forbids', got 'load-"):
+    with pytest.raises(
+        SourceError, match="'forbids' must be in a cell with 'solution: true', got it in 'load-"
+    ):
         parse_assignment(test, "ships")
 
 

@@ -222,7 +222,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--python", help="a different Python interpreter")
     command.add_argument("-j", dest="workers", type=int, default=1, help="how many at a time")
     command.add_argument(
-        "--quick", action="store_true", help="try only three wrong answers to each task"
+        "--quick",
+        action="store_true",
+        help="try only three wrong answers to each task, none from limits",
     )
     command.add_argument("--quiet", action="store_true", help="print only problems")
     command.set_defaults(run=_prove)

@@ -127,7 +127,7 @@ def validate(
 
 
 def _first_answers(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the right answers and the first wrong answers to each task."""
+    """Return all right answers and the first `MIN_WRONG_ANSWERS` wrong answers to each task."""
     wrong: Counter[str] = Counter()
     first = []
     for answer in answers:

@@ -51,10 +51,14 @@ def find_solution_problems(assignment: Assignment, cache: Path | None = None) ->
 
 
 def check_forbidden_names(assignment: Assignment, answers: Sequence[Answer]) -> None:
-    """Check that tasks forbid only given names, and that no right answer uses a forbidden one.
+    """Check that tasks forbid only names from given cells, and none that a right answer uses.
+
+    Args:
+        assignment: The assignment, whose solutions are checked, too.
+        answers: Its other answers.
 
     Raises:
-        SourceError: If a task breaks this rule.
+        SourceError: If a task forbids an unknown name, or if a right answer uses a forbidden name.
     """
     released = ParsedNotebook.from_nbformat(student_notebook(assignment))
     given = frozenset[str]().union(*(cell.names for cell in released.cells))

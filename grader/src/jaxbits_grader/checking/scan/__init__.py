@@ -80,7 +80,11 @@ def scan_notebook(
                 found.add("odd", line, f"a function uses {read}, a variable of a test")
             for use in uses:
                 if use.cell == number - 1:
-                    found.add("odd", use.line, f"{use.task} uses {use.name}, which it must not use")
+                    found.add(
+                        "odd",
+                        use.line,
+                        f"the answer to {use.task} uses {use.name}, which the task forbids",
+                    )
             for package in sorted(_packages(cell) & unexpected):
                 found.add("odd", 1, f"imports {package}, which the assignment does not use")
             name = f"cell {cell.grade_id if cell.grade_id in released.marked else number}"

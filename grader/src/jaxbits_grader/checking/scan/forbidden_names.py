@@ -1,7 +1,8 @@
 """Find answers that use a name that their task forbids.
 
 A task can ask students to predict what a program does, without running the program. An answer that
-runs the program only for inputs that no test uses passes all tests, but its code shows the name.
+runs the program only for inputs that no test uses passes all tests, but the program's name appears
+in its code.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ _USE_ONLY_KEYS = frozenset(
     {"dict.fromkeys", "enumerate", "frozenset", "iter", "len", "list", "set", "sorted"}
     | {"tuple", "zip"}
 )
-# Other modules may contain these, as testing.jnp.
+# Other modules may contain these, for example as testing.jnp.
 _MODULES = frozenset({"flax", "jax", "jnp", "lax", "nnx"})
-# These find a global variable by a text.
+# These look up a global variable by a string.
 _LOOK_UP = frozenset({"eval", "exec", "globals", "locals", "vars"})
 
 
@@ -127,6 +128,8 @@ def _reads(
     match node:
         case ast.Name(id=name, ctx=ast.Load()) if name not in own:
             yield name, node.lineno
+        case ast.Attribute(value=ast.Name(), attr="keys"):
+            inner = []
         case ast.Attribute(attr=name) if name in _MODULES:  # As in testing.jnp.
             yield name, node.lineno
         case ast.Import(names=aliases):
@@ -165,7 +168,7 @@ def _reads(
 
 
 def _bare_names(annotation: ast.expr | None) -> list[ast.AST]:
-    """Return the names in an annotation, except those of modules, as in `jax.Array`."""
+    """Return the names in an annotation, except module names such as `jax` in `jax.Array`."""
     nodes = [] if annotation is None else list(ast.walk(annotation))
     modules = [node.value for node in nodes if isinstance(node, ast.Attribute)]
     return [node for node in nodes if isinstance(node, ast.Name) and node not in modules]
