@@ -187,6 +187,32 @@ def test_cell_between_tests_that_changes_nothing_is_not_noted() -> None:
             "a deleted array",
         ),
         (
+            "import collections, jax.numpy as jnp\nbox = [(collections.deque(), 0)]\n"
+            "box[0][0].extend((jnp.ones(1), n) for n in range(99))\ndef size(row):\n"
+            "    next(a for a, _ in box[0][0] if not a.is_deleted()).delete()\n"
+            "    return sum(a.is_deleted() for a, _ in box[0][0])",
+            "a deleted array",
+        ),
+        (
+            "import numpy as np\nspare = [np.ones(1) for _ in range(99)]\ndef size(row):\n"
+            "    next(a for a in spare if a.flags.writeable).setflags(write=False)\n"
+            "    return sum(not a.flags.writeable for a in spare)",
+            "the flags of an array",
+        ),
+        (
+            "import decimal\nspare = [decimal.Context() for _ in range(99)]\n"
+            "used = decimal.Inexact\ndef size(row):\n"
+            "    next(c for c in spare if not c.flags[used]).divide(1, 3)\n"
+            "    return sum(c.flags[used] for c in spare)",
+            "the flags of a decimal context",
+        ),
+        (
+            "spare = [ValueError() for _ in range(99)]\ndef size(row):\n"
+            "    next(e for e in spare if not e.__cause__).__cause__ = ValueError()\n"
+            "    return sum(e.__cause__ is not None for e in spare)",
+            "spare",
+        ),
+        (
             "import functools\ncalls = []\nnote = functools.partial(calls.append, 1)\n"
             "def size(row):\n    note()\n    return len(calls[:])",
             "calls",

@@ -7,8 +7,10 @@ and `stop` after it.
 
 from __future__ import annotations
 
+import decimal
 import random
 import sys
+import traceback
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -18,9 +20,10 @@ import numpy as np
 from jaxbits._analysis.python_state.reachable_state import find_method_references, find_references
 from jaxbits._analysis.python_state.references import Reference
 from jaxbits._analysis.python_state.snapshot import StateSnapshot
+from jaxbits._analysis.python_state.state_values import nested_values
 
-_taken: list[tuple[StateSnapshot, list[Any], list[jax.Array]]] = []
-_MAX_PARTS = 1000
+_Detail = tuple[str, object]
+_taken: list[tuple[StateSnapshot, list[Any], list[Any], list[_Detail]]] = []
 
 
 def start(names: Iterable[str]) -> str:
@@ -34,8 +37,9 @@ def start(names: Iterable[str]) -> str:
     """
     main = vars(sys.modules["__main__"])
     references = [found for name in names for found in _state_of(main.get(name))]
-    arrays = [array for found in references for array in _live_arrays(found.get())]
-    _taken[:] = [(StateSnapshot(references), _generators(), arrays)]
+    snapshot = StateSnapshot(references)
+    parts = list(_parts([*snapshot.values(), *(found.get() for found in references)]))
+    _taken[:] = [(snapshot, _generators(), parts, list(map(_detail_of, parts)))]
     return "started"
 
 
@@ -48,17 +52,19 @@ def stop() -> str:
         >>> stop()
         ''
     """
-    snapshot, generators, arrays = _taken.pop()
+    snapshot, generators, parts, details = _taken.pop()
     changes = snapshot.changes()
+    pairs = zip(parts, details, strict=True)
+    # While the snapshot is active, large arrays are read-only, as they were at the start.
+    changed = {before[0] for part, before in pairs if _detail_of(part) != before}
     snapshot.release()
     found = {change.reference.name for change in changes}
+    found |= changed
     found.update(snapshot.unreadable.values())
     if snapshot.left_out:
         found.add("more state")
     if _generators() != generators:
         found.add("a global random generator")
-    if any(array.is_deleted() for array in arrays):
-        found.add("a deleted array")
     return "\n".join(sorted(found))
 
 
@@ -69,15 +75,31 @@ def _state_of(answer: Any) -> Iterator[Reference]:
         yield from find_references(answer)
 
 
-def _live_arrays(value: Any, depth: int = 3) -> Iterator[jax.Array]:
-    """Yield the JAX arrays in a value, which an answer could delete one by one to count."""
+def _parts(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield values, what they contain, and the items of tuples, which a snapshot does not list."""
+    for value in values:
+        yield value
+        for part in nested_values(value):
+            yield part
+            if isinstance(part, tuple):
+                yield from _parts(part)
+
+
+def _detail_of(value: Any) -> _Detail:
+    """Return what a snapshot leaves out of a value, although it could count an answer's calls.
+
+    Returns:
+        A description, and something that is equal only as long as nothing changes.
+    """
     if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer):
-        if not value.is_deleted():
-            yield value
-    elif depth and isinstance(value, (list, tuple, dict)):
-        parts = list(value.values()) if isinstance(value, dict) else list(value)
-        for part in parts[:_MAX_PARTS]:
-            yield from _live_arrays(part, depth - 1)
+        return "a deleted array", value.is_deleted()
+    if isinstance(value, np.ndarray):
+        return "the flags of an array", value.flags.num
+    if isinstance(value, decimal.Context):
+        return "the flags of a decimal context", dict(value.flags)
+    if isinstance(value, BaseException):
+        return "the traceback of an exception", len(list(traceback.walk_tb(value.__traceback__)))
+    return "", None
 
 
 def _generators() -> list[Any]:

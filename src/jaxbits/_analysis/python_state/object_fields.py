@@ -7,6 +7,7 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
+_EXCEPTION_FIELDS = ("args", "__cause__", "__context__", "__suppress_context__")
 _NATIVE_TYPES = (types.WrapperDescriptorType, types.MethodDescriptorType)
 
 
@@ -41,6 +42,8 @@ def fields(value: Any) -> dict[str, Any] | None:
     >>> import types
     >>> fields(types.SimpleNamespace(a=1)), fields(3)
     ({'a': 1}, None)
+    >>> sorted(fields(ValueError()))
+    ['__cause__', '__context__', '__suppress_context__', 'args']
     """
     attributes = attribute_dict(value)
     found = dict(attributes or {})
@@ -65,11 +68,11 @@ def attribute_dict(value: Any) -> dict[str, Any] | None:
 def _slots(class_: type) -> dict[str, Any]:
     """Return the descriptors of the slots that a class and its bases declare, keyed by name.
 
-    The arguments of an exception are stored like a slot.
+    An exception stores its arguments and the exceptions before it in the same way.
     """
     found: dict[str, Any] = {}
     if issubclass(class_, BaseException):
-        found["args"] = vars(BaseException)["args"]
+        found.update((name, vars(BaseException)[name]) for name in _EXCEPTION_FIELDS)
     for owner in class_.__mro__:
         declared = vars(owner).get("__slots__", ())
         private = f"_{owner.__name__.lstrip('_')}"

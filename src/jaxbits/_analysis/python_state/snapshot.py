@@ -228,6 +228,10 @@ class StateSnapshot:
                 )
             waiting.extend(parts[:MAX_OBJECTS])
 
+    def values(self) -> list[Any]:
+        """Return the mutable values that the snapshot has recorded."""
+        return [value for value, _, _ in self._mutable.values()]
+
     def _make_read_only(self, array: Any) -> None:
         if self._objects and array.flags.writeable:
             self._read_only.append(array)
