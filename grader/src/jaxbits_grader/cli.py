@@ -58,10 +58,14 @@ def _prove(options: argparse.Namespace) -> int:
     # https://github.com/python/cpython/issues/106905
     context = multiprocessing.get_context("forkserver")
     with TemporaryDirectory() as cache, ProcessPoolExecutor(options.workers, context) as pool:
-        futures = [pool.submit(_try_assignment, folder, options, Path(cache)) for folder in folders]
+        # If the longest one came last, it would keep only one worker busy.
+        futures = {
+            folder: pool.submit(_try_assignment, folder, options, Path(cache))
+            for folder in sorted(folders, key=_source_bytes, reverse=True)
+        }
         try:
-            for folder, future in zip(folders, futures, strict=True):
-                attempts, notes = future.result()
+            for folder in folders:
+                attempts, notes = futures[folder].result()
                 problems = sum(attempt.problem is not None for attempt in attempts) + len(notes)
                 has_problems |= bool(problems)
                 print(f"{folder.resolve().name}:")
@@ -74,6 +78,11 @@ def _prove(options: argparse.Namespace) -> int:
         finally:
             pool.shutdown(cancel_futures=True)
     return int(has_problems)
+
+
+def _source_bytes(folder: Path) -> int:
+    """Return the size of an assignment's source and answers, which predicts how long they take."""
+    return sum(path.stat().st_size for path in folder.glob("*.*") if path.suffix in (".md", ".py"))
 
 
 def _try_assignment(
