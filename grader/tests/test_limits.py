@@ -56,6 +56,12 @@ def test_gradient_at_an_end_is_that_of_the_function() -> None:
     assert jax.grad(double)(4.0) == 0
 
 
+def test_results_are_changed_instead_of_arguments() -> None:
+    product = _narrowed(lambda a, b: a * b, "return", "clip", low=0.0, high=10.0)
+    assert (product(2.0, 4.0), product(3.0, b=4.0), product(-1.0, 1.0)) == (8.0, 10.0, 0.0)
+    assert jax.grad(product)(jnp.float32(2), 4.0) == 4
+
+
 def test_numbers_that_an_array_cannot_hold_do_not_clip_it() -> None:
     assert narrowed("clip", np.uint8([200]), low=-5, high=1000)[0] == 200
     assert int(narrowed("clip", jnp.uint32([2**32 - 1]), low=0, high=2**32 - 1)[0]) == 2**32 - 1
@@ -119,6 +125,7 @@ def test_a_size_is_refused() -> None:
         ({"load.holds": {"step": 0}}, "a positive number, got 0"),
         ({"load.holds": {"kinds": ["float31!"]}}, "must not contain 'float31!'"),
         ({"load.holds": {"special": ["zero"]}}, "must not contain 'zero'"),
+        ({"load.return": {"size": [1, 3]}}, "some of the keys values, step, special, got"),
     ],
 )
 def test_wrong_limits_are_explained(limits: Any, message: str) -> None:
@@ -134,6 +141,16 @@ def test_prove_reports_limits_that_no_test_reaches(tmp_path: Path) -> None:
     source = with_limits("load.holds: {size: [2, 40], values: [0, 9], kinds: [list, tuple]}")
     reported = problems(validate_source(tmp_path, text=source))
     assert [kind for kind, _ in reported] == ["wrong"] * 4, reported
+
+
+def test_prove_reports_results_that_no_test_reaches(tmp_path: Path) -> None:
+    attempts = validate_source(tmp_path, text=with_limits("load.return: {values: [0, 5000]}"))
+    wrong = [attempt for attempt in attempts if "its result" in attempt.description]
+    assert [one.description for one in wrong] == [
+        "load clips its result below 1",
+        "load clips its result above 4500",
+    ]
+    assert [kind for kind, _ in problems(attempts)] == ["wrong", "wrong"]
 
 
 def test_prove_accepts_limits_that_tests_reach(tmp_path: Path) -> None:

@@ -4,6 +4,9 @@ The author declares them in the front matter, and the text of the task gives the
 
     limits:
       prepare.levels: {size: [1, 512], values: [-100, 100], kinds: [np.float32]}
+      prepare.return: {values: [0, 200]}
+
+The key ``return`` stands for the result, which is often largest where several limits meet.
 """
 
 from __future__ import annotations
@@ -17,6 +20,9 @@ _ARGUMENT = re.compile(r"(?P<function>[^\W\d]\w*)\.(?P<argument>[^\W\d]\w*)")
 _KIND = re.compile(r"int|float|bool|list|tuple|dict|str|(np|jnp)(\.[a-z]+[0-9]*)?")
 _SPECIAL = ("nan", "inf", "-inf", "-0.0")
 _KEYS = ("size", "values", "step", "kinds", "special")
+_KEYS_OF_RESULT = ("values", "step", "special")
+RESULT = "return"
+"""The name of the result, which cannot be the name of an argument."""
 
 
 class LimitError(ValueError):
@@ -25,11 +31,11 @@ class LimitError(ValueError):
 
 @dataclass(frozen=True)
 class InputLimits:
-    """The limits of an argument.
+    """The limits of an argument or of a result.
 
     Attributes:
         function: The name of the function.
-        argument: The name of the argument.
+        argument: The name of the argument, or "return".
         sizes: For each axis, the smallest and the largest size of an array, or the lengths of a
             list.
         values: The smallest and the largest number, or None.
@@ -52,9 +58,9 @@ def parse_limits(given: object) -> tuple[InputLimits, ...]:
     """Return the limits in the front matter of an assignment.
 
     Args:
-        given: A mapping from ``function.argument`` to a mapping with some of the keys `size`,
-            `values`, `step`, `kinds`, and `special`. A `size` is a pair of sizes, or a list of
-            pairs, one for each axis.
+        given: A mapping from ``function.argument`` or ``function.return`` to a mapping with some
+            of the keys `size`, `values`, `step`, `kinds`, and `special`. A `size` is a pair of
+            sizes, or a list of pairs, one for each axis. A result has no `size` and no `kinds`.
 
     Raises:
         LimitError: If the limits are not of this form.
@@ -72,8 +78,9 @@ def _parse_one(key: str, given: object) -> InputLimits:
     match = _ARGUMENT.fullmatch(key)
     if match is None:
         raise LimitError(f"a key of 'limits' must be of the form function.argument, got {key!r}")
-    if not isinstance(given, Mapping) or not given or set(given) - set(_KEYS):
-        expected = f"a mapping with some of the keys {', '.join(_KEYS)}"
+    keys = _KEYS_OF_RESULT if match["argument"] == RESULT else _KEYS
+    if not isinstance(given, Mapping) or not given or set(given) - set(keys):
+        expected = f"a mapping with some of the keys {', '.join(keys)}"
         raise LimitError(f"the limits of {key!r} must be {expected}, got {given!r}")
     for name in ("size", "kinds", "special"):
         if not isinstance(given.get(name, []), list):

@@ -1,4 +1,4 @@
-"""Derive wrong answers from the limits of a task's inputs.
+"""Derive wrong answers from the limits of a task's inputs and results.
 
 A test with small inputs accepts an answer that cannot handle large ones. For each limit that the
 author declares, this module therefore makes an answer from the solution that breaks only there. For
@@ -15,7 +15,7 @@ from pathlib import Path
 from jaxbits_grader.authoring import narrowed_inputs
 from jaxbits_grader.authoring.assignment import Assignment
 from jaxbits_grader.authoring.cell_markers import solution_source
-from jaxbits_grader.authoring.input_limits import InputLimits, LimitError
+from jaxbits_grader.authoring.input_limits import RESULT, InputLimits, LimitError
 from jaxbits_grader.authoring.reference_answers import Answer
 from jaxbits_grader.cell_names import bound_names
 
@@ -64,7 +64,7 @@ def _check_argument(limits: InputLimits, source: str) -> None:
         if isinstance(node, ast.FunctionDef) and node.name == limits.function:
             given = node.args
             names = [part.arg for part in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
-            if limits.argument not in names:
+            if limits.argument not in (*names, RESULT):
                 raise LimitError(
                     f"an argument of {limits.function!r} in 'limits' must be one of "
                     f"{', '.join(names)}, got {limits.argument!r}"
@@ -83,7 +83,7 @@ def _literal(value: float | str) -> str:
 
 def _breaks(limits: InputLimits) -> Iterator[tuple[str, str]]:
     """Yield what each answer that breaks at a limit does, and the line that makes it do so."""
-    argument = limits.argument
+    argument = "its result" if limits.argument == RESULT else limits.argument
     for axis, (least, most) in enumerate(limits.sizes):
         on_axis = f" on axis {axis}" if axis else ""
         if most > 1:

@@ -1,4 +1,4 @@
-"""Replace a function by one that handles only some of the inputs that a task allows.
+"""Replace a function by one that handles only some inputs or results that a task allows.
 
 The grader appends the source of this file to a solution (see
 `jaxbits_grader.authoring.limit_answers`). The file therefore imports nothing from the grader, and
@@ -14,11 +14,11 @@ from typing import Any as _Any
 def _narrowed(
     function: _Callable[..., _Any], argument: str, change: str, **settings: _Any
 ) -> _Callable[..., _Any]:
-    """Return a function that changes one of its arguments before it calls another function.
+    """Return a function that calls another one, and changes one of its arguments or its result.
 
     Args:
         function: The function to call.
-        argument: The name of the argument.
+        argument: The name of the argument, or "return" for the result.
         change: The name of the change, which is a key of `_CHANGES`.
         **settings: What the change needs.
     """
@@ -30,7 +30,8 @@ def _narrowed(
         bound = signature.bind(*args, **kwargs)
         if argument in bound.arguments:
             bound.arguments[argument] = apply(bound.arguments[argument])
-        return function(*bound.args, **bound.kwargs)
+        result = function(*bound.args, **bound.kwargs)
+        return apply(result) if argument == "return" else result
 
     return narrowed
 
