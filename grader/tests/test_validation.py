@@ -225,17 +225,17 @@ def test_prove_reports_assignments_in_order(
     assert lines[-1] == "  6 answers tried, 4 problems"
 
 
-def test_prove_quick_tries_three_wrong_answers(
+def test_prove_tries_three_wrong_answers_or_all(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     right = RIGHT_ANSWER.replace("a loop", "another loop").replace("total", "added")
     wrong = "\n# %% load · wrong: returns the right sum\ndef load(holds):\n    return sum(holds)\n"
     folder = write_assignment(tmp_path, "ships", RIGHT_ANSWER + WRONG_ANSWERS + wrong + right)
-    assert main(["prove", str(folder), "--quick"]) == 0
+    assert main(["prove", str(folder)]) == 0
     out = capsys.readouterr().out
     assert "another loop" in out
     assert "returns the right sum" not in out
-    assert main(["prove", str(folder)]) == 1
+    assert main(["prove", str(folder), "--all"]) == 1
     assert "returns the right sum" in capsys.readouterr().out
 
 

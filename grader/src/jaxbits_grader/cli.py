@@ -101,7 +101,7 @@ def _try_assignment(
     check_forbidden_names(assignment, read_answers(folder, assignment))
     python = options.python or sys.executable
     attempts = validate(
-        folder, seed=options.variant, python=python, cache=cache, quick=options.quick
+        folder, seed=options.variant, python=python, cache=cache, quick=not options.all
     )
     # The grader runs submissions with its own Python.
     if options.python or any(attempt.problem for attempt in attempts):
@@ -231,9 +231,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--python", help="a different Python interpreter")
     command.add_argument("-j", dest="workers", type=int, default=1, help="how many at a time")
     command.add_argument(
-        "--quick",
+        "--all",
         action="store_true",
-        help="try only three wrong answers to each task, none from limits",
+        help="try all wrong answers, and not only three to each task",
     )
     command.add_argument("--quiet", action="store_true", help="print only problems")
     command.set_defaults(run=_prove)
