@@ -46,7 +46,7 @@ TOPICS = {
     "stateful-layers",
 }
 
-# `jaxbits-grader prove --all` tries all answers that are derived from limits, which takes too long here.
+# `jaxbits-grader prove --all` tries all answers derived from limits, which takes too long here.
 LIMITS_STEP = 4
 
 each_assignment = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

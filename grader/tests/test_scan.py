@@ -766,6 +766,7 @@ def test_answer_that_uses_forbidden_name_is_odd(sources: list[str], line: str, n
     "sources",
     [
         ["def f(x: list[jax.Array] | None) -> jax.Array:\n    y: jax.Array = x\n    return y"],
+        ["def f(x):\n    return isinstance(x, jax.Array), jax.typeof(x), jax.dtypes.bfloat16"],
         ["def f(x):\n    return {name: 0 for name in programs}"],
         ["def f(x):\n    return {name: 0 for name in programs.keys()}"],
         ["def f(x):\n    return dict.fromkeys(programs, len(list(programs)))"],

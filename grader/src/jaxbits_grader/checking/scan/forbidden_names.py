@@ -22,6 +22,8 @@ _USE_ONLY_KEYS = frozenset(
 )
 # Other modules may contain these, for example as testing.jnp.
 _MODULES = frozenset({"flax", "jax", "jnp", "lax", "nnx"})
+# These only describe values and cannot run or trace a program.
+_DESCRIPTIONS = frozenset({"jax.Array", "jax.dtypes", "jax.typeof"})
 # These look up a global variable by a string.
 _LOOK_UP = frozenset({"eval", "exec", "globals", "locals", "vars"})
 
@@ -47,8 +49,8 @@ def forbidden_uses(
 ) -> Iterator[ForbiddenUse]:
     r"""Yield the first use of each forbidden name in an answer and in the student's code it uses.
 
-    Annotations such as `jax.Array` do not count, and neither do uses of only a dictionary's keys,
-    such as `for name in programs`.
+    Annotations and other uses of `jax.Array`, `jax.dtypes`, and `jax.typeof` do not count, and
+    neither do uses of only a dictionary's keys, such as `for name in programs`.
 
     Args:
         notebook: The submission. Cells that cannot be parsed or are too long are skipped.
@@ -129,6 +131,8 @@ def _reads(
         case ast.Name(id=name, ctx=ast.Load()) if name not in own:
             yield name, node.lineno
         case ast.Attribute(value=ast.Name(), attr="keys"):
+            inner = []
+        case ast.Attribute() if ast.unparse(node) in _DESCRIPTIONS:
             inner = []
         case ast.Attribute(attr=name) if name in _MODULES:  # As in testing.jnp.
             yield name, node.lineno
