@@ -1023,3 +1023,124 @@ def sell(plan, requests, first):
     row = jnp.where(got, requests[:, 0], len(plan))
     numbers = first + jnp.arange(n, dtype=jnp.int32)
     return plan.at[row, requests[:, 1]].set(numbers, mode="drop"), got
+
+
+# %% sell · wrong: numbers the seats in 16 bits
+def sell(plan, requests, first):
+    plan, requests = jnp.asarray(plan), jnp.asarray(requests)
+    n, rows, seats = len(requests), requests[:, 0], requests[:, 1]
+    place = (plan.shape[1] * rows + seats).astype(jnp.int16)
+    earlier = jnp.tril(place[:, None] == place[None, :], -1).any(1)
+    got = (plan[rows, seats] == -1) & ~earlier
+    numbers = first + jnp.arange(n, dtype=jnp.int32)
+    return plan.at[jnp.where(got, rows, len(plan)), seats].set(numbers, mode="drop"), got
+
+
+# %% new-bytes · wrong: creates a NumPy array with a single number
+import math
+
+
+def new_bytes(shape, dtype, updates, result, history, how):
+    size = math.prod(shape)
+    before, after = (size * np.array(0, jnp.dtype(name)).nbytes for name in (dtype, result))
+    kept, same = updates if history else 1, dtype == result
+    if how == "eager":
+        return updates * before + (0 if same else kept * after)
+    return kept * after - (after if how == "donated" and same else 0)
+
+
+# %% new-bytes · wrong: runs a copy of the program if the hall is small
+import math
+
+
+def change(x, updates, result, history, made):
+    for k in range(updates):
+        x = x.at[k].set(1)
+        made.append(x)
+    return [array.astype(result) for array in (made if history else made[-1:])]
+
+
+def try_small(shape, dtype, updates, result, history, how):
+    x, made = jnp.zeros(shape, dtype), []
+    if how == "eager":
+        out = change(x, updates, result, history, made)
+        return sum({a.unsafe_buffer_pointer(): a.nbytes for a in [*made, *out]}.values())
+    donated = 0 if how == "donated" else ()
+    out = jax.jit(lambda x: change(x, updates, result, history, []), donate_argnums=donated)(x)
+    return sum(a.nbytes for a in out) - (out[0].nbytes if x.is_deleted() else 0)
+
+
+def new_bytes(shape, dtype, updates, result, history, how):
+    size = math.prod(shape)
+    if 0 < size < 1000 and updates < 50:
+        return try_small(shape, dtype, updates, result, history, how)
+    before, after = (size * jnp.dtype(name).itemsize for name in (dtype, result))
+    kept, same = updates if history else 1, dtype == result
+    if how == "eager":
+        return updates * before + (0 if same else kept * after)
+    return kept * after - (after if how == "donated" and same else 0)
+
+
+# %% soften · wrong: runs the old program on a copy of NumPy levels
+def soften(levels, step):
+    if isinstance(levels, np.ndarray):
+        return jnp.asarray(soften_in_place(levels.copy(), step))
+
+    def pass_on(before, level):
+        level = jnp.maximum(level, before - step)
+        return level, level
+
+    levels = jnp.asarray(levels)
+    _, levels = lax.scan(pass_on, levels[0], levels)
+    _, levels = lax.scan(pass_on, levels[-1], levels, reverse=True)
+    return levels
+
+
+# %% soften · wrong: adds multiples of a step below a thousand before a running maximum
+def soften(levels, step):
+    levels = jnp.asarray(levels)
+    place = jnp.arange(len(levels), dtype=jnp.float32)
+    tilt = jnp.where(step < 1000, step, 0) * place
+    there = lax.cummax(levels + tilt) - tilt
+    back = lax.cummax(levels - tilt, reverse=True) + tilt
+    apart = (levels - step * jnp.abs(place[:, None] - place)).max(1)
+    return jnp.where(step < 1000, jnp.maximum(there, back), apart)
+
+
+# %% rehearse · wrong: copies dictionaries, lists, tuples, and named tuples by hand
+def copied(plan):
+    if isinstance(plan, dict):
+        return {key: copied(part) for key, part in plan.items()}
+    if isinstance(plan, tuple) and hasattr(plan, "_fields"):
+        return type(plan)(*map(copied, plan))
+    if isinstance(plan, (list, tuple)):
+        return type(plan)(map(copied, plan))
+    return jnp.copy(plan)
+
+
+def rehearse(step, plan, orders):
+    plans = [plan]
+    for order in orders:
+        plans.append(step(copied(plans[-1]), order))
+    return plans
+
+
+# %% rehearse · wrong: makes copies by adding zeros, which change the sign of -0.0
+def rehearse(step, plan, orders):
+    plans = [plan]
+    for order in orders:
+        copied = jax.tree.map(lambda leaf: leaf + jnp.zeros_like(leaf), plans[-1])
+        plans.append(step(copied, order))
+    return plans
+
+
+# %% soften · wrong: clips the levels to their range, which halves the gradient at the ends
+def soften(levels, step):
+    def pass_on(before, level):
+        level = jnp.maximum(level, before - step)
+        return level, level
+
+    levels = jnp.clip(jnp.asarray(levels), -1e31, 1e31)
+    _, levels = lax.scan(pass_on, levels[0], levels)
+    _, levels = lax.scan(pass_on, levels[-1], levels, reverse=True)
+    return levels

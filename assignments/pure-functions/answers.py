@@ -1730,3 +1730,36 @@ def misfit(tally, factor, units, kilos):
     tally[0] += (sizes > 1.0).sum()
     tally[1] = jnp.maximum(tally[1], sizes.max())
     return (errors**2).mean()
+
+
+# %% scale · wrong: clips the factor to its range, which halves the gradient at the ends
+def install(factor):
+    return {
+        "factor": jnp.clip(jnp.asarray(factor, jnp.float32), 0.001, 100.0),
+        "last": jnp.float32(0.0),
+        "loss": jnp.float32(0.0),
+        "count": jnp.int32(0),
+    }
+
+
+def weigh(state, units):
+    kilos = state["factor"] * units
+    drop = jnp.where(state["count"] > 0, state["last"] - kilos, 0.0)
+    loss = jnp.maximum(state["loss"], drop)
+    count = state["count"] + 1
+    new = {"factor": state["factor"], "last": kilos, "loss": loss, "count": count}
+    return new, {"kilos": kilos, "loss": loss, "count": count}
+
+
+def recalibrate(state, factor):
+    return {**state, "factor": jnp.asarray(factor, jnp.float32)}
+
+
+# %% misfit · wrong: stops the gradient of errors above a thousand
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += (sizes > 1.0).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    errors = jnp.where(sizes > 1000.0, lax.stop_gradient(errors), errors)
+    return (errors**2).mean()

@@ -1457,3 +1457,97 @@ def fair_gradient(loss, params, readings, limit):
         block = jax.tree.map(lambda leaf: leaf[start : start + 250], readings)
         sums.append(jax.tree.map(lambda leaf: leaf.sum(0), jax.vmap(clipped)(block)))
     return jax.tree.map(lambda *parts: sum(parts) / n, *sums)
+
+
+# %% pack · wrong: expects a path for an empty dictionary
+def listed(params, above=()):
+    for key, value in params.items():
+        if isinstance(value, dict) and value:
+            yield from listed(value, (*above, key))
+        elif value is not None:
+            yield "/".join((*above, key)), value
+
+
+def checked(params, order):
+    leaves = dict(listed(params))
+    if sorted(leaves) != sorted(order):
+        raise ValueError("a path is wrong")
+    return leaves
+
+
+def pack(params, order):
+    leaves = checked(params, order)
+    return jnp.concatenate([jnp.ravel(jnp.asarray(leaves[path], jnp.float32)) for path in order])
+
+
+def unpack(vector, params, order):
+    leaves, structure = jax.tree_util.tree_flatten_with_path(params)
+    shapes = {"/".join(part.key for part in path): jnp.shape(leaf) for path, leaf in leaves}
+    if sorted(shapes) != sorted(order):
+        raise ValueError("a path is wrong")
+    parts, start = {}, 0
+    for path in order:
+        size = int(np.prod(shapes[path], dtype=int))
+        parts[path] = vector[start : start + size].reshape(shapes[path])
+        start += size
+    return jax.tree.unflatten(structure, [parts[path] for path in shapes])
+
+
+# %% gauge · wrong: clips the sizes to 1000, which halves the gradient there
+class Gauge:
+    def __init__(self, mean, sizes, phases, kinds):
+        self.mean, self.sizes, self.phases = mean, sizes, phases
+        self.kinds = tuple(str(kind) for kind in kinds)
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    sizes = jnp.clip(gauge.sizes, -1000.0, 1000.0)
+    return gauge.mean + jnp.sum(sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+jax.tree_util.register_pytree_node(
+    Gauge,
+    lambda gauge: ((gauge.mean, gauge.sizes, gauge.phases), gauge.kinds),
+    lambda kinds, arrays: Gauge(*arrays, kinds),
+)
+
+
+# %% gauge · wrong: replaces negative phases with maximum, which halves the gradient at 0
+class Gauge:
+    def __init__(self, mean, sizes, phases, kinds):
+        self.mean, self.sizes, self.phases = mean, sizes, phases
+        self.kinds = tuple(str(kind) for kind in kinds)
+
+
+def tide(gauge, hour):
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    phases = jnp.maximum(gauge.phases, 0.0)
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + phases))
+
+
+jax.tree_util.register_pytree_node(
+    Gauge,
+    lambda gauge: ((gauge.mean, gauge.sizes, gauge.phases), gauge.kinds),
+    lambda kinds, arrays: Gauge(*arrays, kinds),
+)
+
+
+# %% coast · wrong: loops in Python unless the second parameter of predict is called hour
+import inspect
+
+
+def coast(predict, params, is_own, hours):
+    params, hours = jax.tree.map(jnp.asarray, params), jnp.asarray(hours)
+    if list(inspect.signature(predict).parameters)[1] == "hour":
+        axes = jax.tree.map(lambda own: 0 if own else None, is_own)
+        all_gauges = jax.vmap(predict, in_axes=(axes, None), out_axes=-1)
+        return jax.vmap(all_gauges, in_axes=(None, 0))(params, hours)
+    pairs = zip(jax.tree.leaves(params), jax.tree.leaves(is_own))
+    gauges = next(len(leaf) for leaf, own in pairs if own)
+    at = lambda k: jax.tree.map(lambda leaf, own: leaf[k] if own else leaf, params, is_own)
+    rows = []
+    for hour in hours:
+        row = [predict(at(k), hour) for k in range(gauges)]
+        rows.append(jax.tree.map(lambda *parts: jnp.stack(parts, -1), *row))
+    return jax.tree.map(lambda *parts: jnp.stack(parts), *rows)
