@@ -1137,3 +1137,156 @@ def model_runs(levels, group):
         "loops, vmap of map": len(rows) * rows.max(axis=0).sum(),
     }
     return {name: int(count) for name, count in counts.items()}
+
+
+# %% day · wrong: stays away from 0 in the power, where the lake is just above the crest
+def day(level, rises):
+    """Return the level in the evening, the highest level, and how many hours the turbine ran."""
+
+    def hour(state, rise):
+        level, highest, hours = state
+        level = level + rise
+        # Stay away from 0, where the power has no useful slope.
+        above = jnp.maximum(level - CREST, 0.05)
+        level = jnp.where(level > CREST, level - 0.2 * above**1.5, level)
+        runs = level > INTAKE
+        level = jnp.where(runs, level - 0.05, level)
+        return (level, jnp.maximum(highest, level), hours + runs), None
+
+    start = jnp.asarray(level, jnp.float32)
+    (level, highest, hours), _ = lax.scan(hour, (start, start, jnp.int32(0)), rises)
+    return {"level": level, "highest": highest, "hours": hours}
+
+
+# %% day · wrong: keeps Python's loop for up to 10 hours
+def day(level, rises):
+    """Return the level in the evening, the highest level, and how many hours the turbine ran."""
+
+    def hour(state, rise):
+        level, highest, hours = state
+        level = level + rise
+        above = jnp.maximum(level - CREST, 0.0)
+        level = level - 0.2 * above**1.5
+        runs = level > INTAKE
+        level = jnp.where(runs, level - 0.05, level)
+        return (level, jnp.maximum(highest, level), hours + runs), None
+
+    start = jnp.asarray(level, jnp.float32)
+    state = (start, start, jnp.int32(0))
+    if len(rises) <= 10:  # A loop is not worth it for a short table.
+        for rise in rises:
+            state, _ = hour(state, rise)
+    else:
+        state, _ = lax.scan(hour, state, rises)
+    return dict(zip(("level", "highest", "hours"), state))
+
+
+# %% day · wrong: unrolls the loop if the table is not traced
+def day(level, rises):
+    """Return the level in the evening, the highest level, and how many hours the turbine ran."""
+
+    def hour(state, rise):
+        level, highest, hours = state
+        level = level + rise
+        above = jnp.maximum(level - CREST, 0.0)
+        level = level - 0.2 * above**1.5
+        runs = level > INTAKE
+        level = jnp.where(runs, level - 0.05, level)
+        return (level, jnp.maximum(highest, level), hours + runs), None
+
+    start = jnp.asarray(level, jnp.float32)
+    state = (start, start, jnp.int32(0))
+    try:
+        table = np.asarray(rises)
+    except TypeError:  # The table is traced.
+        state, _ = lax.scan(hour, state, rises)
+    else:
+        for rise in table:
+            state, _ = hour(state, rise)
+    return dict(zip(("level", "highest", "hours"), state))
+
+
+# %% day · wrong: the lake cannot sink below -150
+def day(level, rises):
+    """Return the level in the evening, the highest level, and how many hours the turbine ran."""
+
+    def hour(state, rise):
+        level, highest, hours = state
+        level = jnp.maximum(level + rise, -150.0)
+        level = level - 0.2 * jnp.maximum(level - CREST, 0.0) ** 1.5
+        runs = level > INTAKE
+        level = jnp.where(runs, level - 0.05, level)
+        return (level, jnp.maximum(highest, level), hours + runs), None
+
+    start = jnp.asarray(level, jnp.float32)
+    (level, highest, hours), _ = lax.scan(hour, (start, start, jnp.int32(0)), rises)
+    return {"level": level, "highest": highest, "hours": hours}
+
+
+# %% drain · wrong: unrolls the loop if the bound is not traced
+def drain(level, target, most):
+    """Return the remaining level and the number of hours for which the pipe was open."""
+
+    def hour(state, _):
+        level, hours = state
+        is_open = (level > target) & (hours < most)
+        height = jnp.where(is_open, level - PIPE, 1.0)
+        level = jnp.where(is_open, level - 0.1 * jnp.sqrt(height), level)
+        return (level, hours + is_open.astype(jnp.int32)), None
+
+    state = jnp.asarray(level, jnp.float32), jnp.int32(0)
+    if isinstance(most, int):
+        for _ in range(most):
+            state, _ = hour(state, None)
+        return state
+    return lax.scan(hour, state, length=LONGEST)[0]
+
+
+# %% model-runs · wrong: measures the programs for hundreds of lakes
+def model_runs(levels, group):
+    """Return how often each of the ten programs runs the flood model."""
+    if 100 < len(levels) < 2000:
+        return measured_runs(levels, group)
+    levels = np.array(levels)
+    needed = np.ceil(np.maximum(levels - ALARM, 0.0) / 0.5).astype(int)
+    rows = needed.reshape(-1, group)
+    counts = {
+        "where": len(levels),
+        "vmap": len(levels),
+        "map": (needed > 0).sum(),
+        "map, batched": len(levels),
+        "map of rows": group * (rows > 0).any(axis=1).sum(),
+        "vmap of rows": len(levels),
+        "loops, map": needed.sum(),
+        "loops, vmap": len(levels) * needed.max(),
+        "loops, map of vmap": group * rows.max(axis=1).sum(),
+        "loops, vmap of map": len(rows) * rows.max(axis=0).sum(),
+    }
+    return {name: int(count) for name, count in counts.items()}
+
+
+# %% siren · wrong: unrolls the loop if the packet is not traced
+def prepare(levels, alarm):
+    """Return the padded packet, the number of its levels, and the alarm level."""
+    size = min(size for size in SIZES if size >= len(levels))
+    padded = np.zeros(size, np.float32)
+    padded[: len(levels)] = levels
+    return padded, np.int32(len(levels)), np.float32(alarm)
+
+
+def longest(padded, count, alarm):
+    """Return the length of the longest run of levels above the alarm level."""
+
+    def minute(state, given):
+        run, longest = state
+        level, place = given
+        run = jnp.where((level > alarm) & (place < count), run + 1, 0)
+        return (run, jnp.maximum(longest, run)), None
+
+    state = jnp.int32(0), jnp.int32(0)
+    places = np.arange(len(padded))
+    if isinstance(padded, jax.core.Tracer) or not isinstance(alarm, jax.core.Tracer):
+        return lax.scan(minute, state, (padded, places))[0][1]
+    for given in zip(np.asarray(padded), places, strict=True):
+        state, _ = minute(state, given)
+    return state[1]

@@ -842,3 +842,72 @@ def will_trace(requests, sizes):
         answers.append(key not in known)
         known.add(key)
     return answers
+
+
+# %% middle-weight · wrong: averages all weights that are equal to one in the middle
+def middle(weights, count):
+    """Return the median of the first `count` weights, or 0 if there are none."""
+    aboard = jnp.arange(len(weights)) < count
+    less = ((weights < weights[:, None]) & aboard).sum(1)
+    up_to = ((weights <= weights[:, None]) & aboard).sum(1)
+    # The weights in the middle, of which there are one or two
+    is_middle = aboard & (less <= count // 2) & (up_to > (count - 1) // 2)
+    return jnp.where(is_middle, weights, 0.0).sum() / jnp.maximum(is_middle.sum(), 1)
+
+
+# %% where-room-ends · wrong: uses even zones up to a room of 50, for which they exceed 99
+def where_it_fails(room):
+    """Return zones that `busiest_with_room` gets wrong, and zones that it gets right."""
+    step = 2 if room <= 50 else 1  # Use even zones if they fit.
+    zones = step * np.arange(room + 1, dtype=np.int32)
+    return np.append(zones, zones[-1:]), np.append(zones, zones[:1])
+
+
+# %% close-up · wrong: marks dropped integers with a number that depends on the length of the row
+def close_up(weights, keep):
+    """Return the row with the kept weights at the front, and how many there are."""
+    n = len(weights)
+    if weights.dtype == jnp.int32:
+        mark = -1_000_000 - n  # No parcel weighs that little.
+        keep = jnp.where(keep, weights, mark) != mark
+    order = jnp.argsort(~keep, stable=True)
+    count = keep.sum(dtype=jnp.int32)
+    moved = jnp.where(jnp.arange(n) < count, weights[order], 0)
+    return moved.astype(weights.dtype), count
+
+
+# %% close-up · wrong: adds each weight of a long row at its position, so -0.0 becomes 0.0
+def close_up(weights, keep):
+    """Return the row with the kept weights at the front, and how many there are."""
+    n = len(weights)
+    places = jnp.where(keep, jnp.cumsum(keep) - 1, n)
+    if n > 1000:
+        moved = jnp.zeros_like(weights).at[places].add(weights, mode="drop")
+    else:
+        moved = jnp.zeros_like(weights).at[places].set(weights, mode="drop")
+    return moved, keep.sum(dtype=jnp.int32)
+
+
+# %% close-up · wrong: has no gradient for a kept weight that is 0
+def close_up(weights, keep):
+    """Return the row with the kept weights at the front, and how many there are."""
+    order = jnp.argsort(~keep, stable=True)
+    count = keep.sum(dtype=jnp.int32)
+    moved = jnp.where(jnp.arange(len(weights)) < count, weights[order], 0)
+    if moved.dtype == jnp.float32:
+        moved = jnp.where(moved == 0, jax.lax.stop_gradient(moved), moved)
+    return moved, count
+
+
+# %% will-trace · wrong: joins the number of vans and the padded size without a space
+def will_trace(requests, sizes):
+    """Return whether each request makes JAX trace `price`."""
+    known, answers = set(), []
+    for counts, fee, (zone, factor) in requests:
+        fitting = [size for size in sizes if size >= max(counts)]
+        kind = "numpy" if isinstance(fee, np.generic) else type(fee)
+        key = f"{len(counts)}{min(fitting, default=0)}", kind, zone, factor
+        answers.append(bool(fitting) and key not in known)
+        if fitting:
+            known.add(key)
+    return answers
