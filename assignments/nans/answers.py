@@ -873,3 +873,40 @@ def together(magnitudes, good):
     light = jnp.where(counts, 10 ** (-0.4 * jnp.where(counts, magnitudes - brightest, 0.0)), 0.0)
     total = jnp.where(good.any(), light.sum(), 1.0)
     return jnp.where(good.any(), brightest - 2.5 * jnp.log10(total), 99.0)
+
+
+# %% poisoned · wrong: counts the bad frames of each star and filter in 8 bits
+def poisoned(params, frames, by_table):
+    stars, filters = frames["star"], frames["filter"]
+    light = params["star"][stars] * params["gain"][filters] - params["dark"]
+    bad = ~frames["good"] & ((light <= 0) | ~np.isfinite(frames["seen"]))
+    star = np.zeros(len(params["star"]), np.uint8)
+    np.add.at(star, stars[bad], 1)
+    gain = np.zeros(len(params["gain"]), np.uint8)
+    np.add.at(gain, filters[bad], 1)
+    star = np.full(len(star), bad.any()) if by_table else star > 0
+    return {"star": star, "gain": gain > 0, "dark": bad.any()}
+
+
+# %% together · wrong: leaves out stars that are 13.5 magnitudes fainter than the brightest one
+def together(magnitudes, good):
+    any_good = good.any()
+    known = jnp.where(good, magnitudes, 0.0)
+    brightest = lax.stop_gradient(jnp.min(jnp.where(good, known, jnp.inf)))
+    unit = jnp.where(any_good, brightest, 0.0)
+    counts = good & (known - unit < 13.5)
+    light = jnp.where(counts, 10.0 ** (-0.4 * jnp.where(counts, known - unit, 0.0)), 0.0)
+    total = jnp.where(any_good, light.sum(), 1.0)
+    return jnp.where(any_good, unit - 2.5 * jnp.log10(total), 99.0)
+
+
+# %% together · wrong: leaves out stars that are 15 magnitudes fainter, whose light counts for slopes
+def together(magnitudes, good):
+    any_good = good.any()
+    known = jnp.where(good, magnitudes, 0.0)
+    brightest = lax.stop_gradient(jnp.min(jnp.where(good, known, jnp.inf)))
+    unit = jnp.where(any_good, brightest, 0.0)
+    counts = good & (known - unit < 15.0)
+    light = jnp.where(counts, 10.0 ** (-0.4 * jnp.where(counts, known - unit, 0.0)), 0.0)
+    total = jnp.where(any_good, light.sum(), 1.0)
+    return jnp.where(any_good, unit - 2.5 * jnp.log10(total), 99.0)

@@ -731,3 +731,48 @@ def update_gauge(gauge, volts):
     latest = jnp.mean(jnp.clip(volts.astype(jnp.float32), -1000.0, 1000.0))
     change = (latest - gauge["mean"]) / seen.astype(jnp.float32)
     return {"mean": gauge["mean"] + change, "seen": seen}
+
+
+# %% energy · wrong: rounds to eight decimals
+def energy(before, after, per_kwh):
+    pulses = (after - before).astype(jnp.float32)
+    return jnp.round(pulses / jnp.asarray(per_kwh, jnp.float32), 8)
+
+
+# %% gauge · wrong: starts again after a mean that is NaN
+def new_gauge():
+    return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
+
+
+def update_gauge(gauge, volts):
+    seen = gauge["seen"] + 1
+    latest = jnp.mean(volts.astype(jnp.float32))
+    before = jnp.where(jnp.isnan(gauge["mean"]), latest, gauge["mean"])
+    change = (latest - before) / seen.astype(jnp.float32)
+    return {"mean": before + change, "seen": seen}
+
+
+# %% gauge · wrong: takes a mean below a millivolt for 0
+def new_gauge():
+    return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
+
+
+def update_gauge(gauge, volts):
+    seen = gauge["seen"] + 1
+    latest, before = jnp.mean(volts.astype(jnp.float32)), gauge["mean"]
+    latest = jnp.where(jnp.abs(latest) < 1e-3, 0.0, latest)
+    change = (latest - before) / seen.astype(jnp.float32)
+    return {"mean": before + change, "seen": seen}
+
+
+# %% gauge · wrong: clips the mean of the voltages, which halves the gradient at the ends
+def new_gauge():
+    return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
+
+
+def update_gauge(gauge, volts):
+    seen = gauge["seen"] + 1
+    latest, before = jnp.mean(volts.astype(jnp.float32)), gauge["mean"]
+    latest = jnp.clip(latest, -1000.0, 1000.0)
+    change = (latest - before) / seen.astype(jnp.float32)
+    return {"mean": before + change, "seen": seen}
