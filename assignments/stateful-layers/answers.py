@@ -1238,3 +1238,63 @@ def train(model, optimizer, xs, ys):
     losses = [step(model, optimizer, x, y) for x, y in zip(xs, ys, strict=True)]
     model.eval()
     return jnp.stack(losses)
+
+
+# %% predict · wrong: sets both modes for all layers at once, which fails if a model lacks one of them
+def predict(model, x):
+    """Return the model's predictions in evaluation mode, without changing the model."""
+    copy = nnx.clone(model)
+    copy.set_attributes(deterministic=True, use_running_average=True)
+    return copy(x)
+
+
+# %% predict · wrong: leaves the dropout rate of an attention layer at 0
+def predict(model, x):
+    """Return the model's predictions in evaluation mode, without changing the model."""
+    layers = [layer for _, layer in nnx.iter_modules(model)]
+    norms = [layer for layer in layers if hasattr(layer, "use_running_average")]
+    drops = [layer for layer in layers if hasattr(layer, "deterministic")]
+    of_norms = [layer.use_running_average for layer in norms]
+    of_drops = [layer.deterministic for layer in drops]
+    model.eval()
+    for layer in layers:
+        if isinstance(layer, nnx.MultiHeadAttention):
+            layer.dropout_rate = 0.0  # It draws a mask, too.
+    result = model(x)
+    for layer, mode in zip(norms, of_norms):
+        layer.use_running_average = mode
+    for layer, mode in zip(drops, of_drops):
+        layer.deterministic = mode
+    return result
+
+
+# %% carried · wrong: writes into the given state
+def carried(net, tx):
+    """Return the functions start, step, and guess."""
+
+    def start(key, x):
+        variables = net.init(key, x, train=False)
+        return {**variables, "memory": tx.init(variables["params"])}
+
+    def step(state, key, x, y):
+        rest = {name: state[name] for name in state if name not in ("params", "memory")}
+
+        def loss_of(params):
+            found, new = net.apply(
+                {"params": params, **rest},
+                x,
+                train=True,
+                mutable=["batch_stats"],
+                rngs={"dropout": key},
+            )
+            return ((found - y) ** 2).mean(), new
+
+        (loss, new), grads = jax.value_and_grad(loss_of, has_aux=True)(state["params"])
+        updates, state["memory"] = tx.update(grads, state["memory"], state["params"])
+        return {**state, **new, "params": optax.apply_updates(state["params"], updates)}, loss
+
+    def guess(state, x):
+        variables = {name: state[name] for name in state if name != "memory"}
+        return net.apply(variables, x, train=False)
+
+    return start, step, guess
