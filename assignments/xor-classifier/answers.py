@@ -1311,3 +1311,57 @@ def fit(data, seed):
         for chosen in loader.batch_sampler:
             params, memory = step(params, memory, collate([data[i] for i in chosen]))
     return lambda x: jax.nn.sigmoid(model.apply(params, x))
+
+
+# %% training · wrong: requires an array with a first axis
+def training(loss_of, tx, jitter):
+    """Return the functions start(params) and step(state, key, x, y)."""
+
+    def start(params):
+        return {"params": params, "memory": tx.init(params)}
+
+    def step(state, key, x, y):
+        params = state["params"]
+        rows, *others = x.shape
+        noisy = x + jitter * jax.random.normal(key, (rows, *others))
+        loss, grads = jax.value_and_grad(loss_of)(params, noisy, y)
+        updates, memory = tx.update(grads, state["memory"], params)
+        return {"params": optax.apply_updates(params, updates), "memory": memory}, loss
+
+    return start, step
+
+
+# %% fit · wrong: measures distances to trays, whose gradient at these trays is NaN
+def fit(data, seed):
+    """Train a classifier of trays, and return the function predict(x)."""
+    centers = jnp.asarray(np.stack([data[i][0] for i in range(24)]))
+
+    class Sprout(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            # The distances to some of the trays
+            far = jnp.linalg.norm(x[..., None, :] - centers, axis=-1)
+            return nn.Dense(1)(nn.tanh(nn.Dense(16)(jnp.exp(-far))))[..., 0]
+
+    def collate(samples):
+        x, y = zip(*samples, strict=True)
+        return np.stack(x), np.asarray(y, np.float32)
+
+    def loss_of(params, x, y):
+        return optax.sigmoid_binary_cross_entropy(model.apply(params, x), y).mean()
+
+    @jax.jit
+    def step(params, memory, x, y):
+        updates, memory = tx.update(jax.grad(loss_of)(params, x, y), memory)
+        return optax.apply_updates(params, updates), memory
+
+    model, tx = Sprout(), optax.adam(0.05)
+    params = model.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+    order = torch.Generator().manual_seed(seed)
+
+    options = {"shuffle": True, "drop_last": True, "generator": order}
+    for _ in range(20):
+        for x, y in DataLoader(data, batch_size=50, collate_fn=collate, **options):
+            params, memory = step(params, memory, x, y)
+    return lambda x: jax.nn.sigmoid(model.apply(params, jnp.asarray(x)))
