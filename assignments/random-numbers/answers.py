@@ -1228,3 +1228,131 @@ def free_numbers(key, players, taken):
         return places[jax.random.randint(own, (), 0, free)]
 
     return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% cards · wrong: draws the symbol from 65,536 numbers, so rare symbols never occur
+def cards(key, count, chances):
+    """Return the symbol, star, place, and tint of `count` cards as a dict."""
+    for_symbol, for_star, for_place, for_tint = jax.random.split(key, 4)
+    chances = jnp.asarray(chances)
+    drawn = jax.random.bits(for_symbol, (count,), jnp.uint16) / jnp.float32(2**16)
+    symbol = jnp.searchsorted(jnp.cumsum(chances), drawn, side="right")
+    return {
+        "symbol": jnp.minimum(symbol, len(chances) - 1),
+        "star": jax.random.bernoulli(for_star, 0.25, (count,)),
+        "place": jax.random.uniform(for_place, (count, 2)),
+        "tint": jax.random.normal(for_tint, (count, 3)),
+    }
+
+
+# %% cards · wrong: prints blocks of 10,000 cards, and repeats cards after the last block
+def cards(key, count, chances):
+    """Return the symbol, star, place, and tint of `count` cards as a dict."""
+    logits = jnp.log(jnp.asarray(chances))
+
+    def block(key, size):
+        one, two, three, four = jax.random.split(key, 4)
+        return {
+            "symbol": jax.random.categorical(one, logits, shape=(size,)),
+            "star": jax.random.bernoulli(two, 0.25, (size,)),
+            "place": jax.random.uniform(three, (size, 2)),
+            "tint": jax.random.normal(four, (size, 3)),
+        }
+
+    size = min(count, 10_000)  # Print many cards in blocks.
+    blocks, rest = divmod(count, size)
+    drawn = jax.lax.map(lambda key: block(key, size), jax.random.split(key, blocks))
+    drawn = {name: x.reshape(-1, *x.shape[2:]) for name, x in drawn.items()}
+    return {name: jnp.concatenate([x, x[:rest]]) for name, x in drawn.items()}
+
+
+# %% cards · wrong: clips the tints to the range from -3.8 to 3.8
+def cards(key, count, chances):
+    """Return the symbol, star, place, and tint of `count` cards as a dict."""
+    for_symbol, for_star, for_place, for_tint = jax.random.split(key, 4)
+    return {
+        "symbol": jax.random.categorical(for_symbol, jnp.log(chances), shape=(count,)),
+        "star": jax.random.bernoulli(for_star, 0.25, (count,)),
+        "place": jax.random.uniform(for_place, (count, 2)),
+        "tint": jax.random.normal(for_tint, (count, 3)).clip(-3.8, 3.8),
+    }
+
+
+# %% cards · wrong: computes the star from the place of a card that is 12,000 cards away
+def cards(key, count, chances):
+    """Return the symbol, star, place, and tint of `count` cards as a dict."""
+    for_symbol, for_star, for_place, for_tint = jax.random.split(key, 4)
+    place = jax.random.uniform(for_place, (count, 2))
+    star = jax.random.bernoulli(for_star, 0.25, (count,))
+    star = jnp.concatenate([star[:12_000], place[: max(count - 12_000, 0), 0] < 0.25])
+    return {
+        "symbol": jax.random.categorical(for_symbol, jnp.log(chances), shape=(count,)),
+        "star": star,
+        "place": place,
+        "tint": jax.random.normal(for_tint, (count, 3)),
+    }
+
+
+# %% cards · wrong: adds 0.02 to every tint
+def cards(key, count, chances):
+    """Return the symbol, star, place, and tint of `count` cards as a dict."""
+    for_symbol, for_star, for_place, for_tint = jax.random.split(key, 4)
+    return {
+        "symbol": jax.random.categorical(for_symbol, jnp.log(chances), shape=(count,)),
+        "star": jax.random.bernoulli(for_star, 0.25, (count,)),
+        "place": jax.random.uniform(for_place, (count, 2)),
+        "tint": jax.random.normal(for_tint, (count, 3)) + 0.02,
+    }
+
+
+# %% cards · wrong: puts a star on 65 of 256 cards
+def cards(key, count, chances):
+    """Return the symbol, star, place, and tint of `count` cards as a dict."""
+    for_symbol, for_star, for_place, for_tint = jax.random.split(key, 4)
+    return {
+        "symbol": jax.random.categorical(for_symbol, jnp.log(chances), shape=(count,)),
+        "star": jax.random.bits(for_star, (count,), jnp.uint8) <= 64,
+        "place": jax.random.uniform(for_place, (count, 2)),
+        "tint": jax.random.normal(for_tint, (count, 3)),
+    }
+
+
+# %% cards · wrong: draws the place from a million numbers
+def cards(key, count, chances):
+    """Return the symbol, star, place, and tint of `count` cards as a dict."""
+    for_symbol, for_star, for_place, for_tint = jax.random.split(key, 4)
+    return {
+        "symbol": jax.random.categorical(for_symbol, jnp.log(chances), shape=(count,)),
+        "star": jax.random.bernoulli(for_star, 0.25, (count,)),
+        "place": jax.random.randint(for_place, (count, 2), 0, 1_000_000) / jnp.float32(1e6),
+        "tint": jax.random.normal(for_tint, (count, 3)),
+    }
+
+
+# %% free-numbers · wrong: uses the remainder of one of 8192 numbers, which favors low numbers
+def free_numbers(key, players, taken):
+    """Return a number that is not taken for each player."""
+    taken = jnp.asarray(taken)
+    free_first = jnp.argsort(taken, stable=True)
+    free = len(taken) - taken.sum()
+
+    def number_of(player):
+        # 8192 is more than the largest number of balls.
+        drawn = jax.random.randint(jax.random.fold_in(key, player), (), 0, 8192)
+        return free_first[drawn % free]
+
+    return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% free-numbers · wrong: reduces the player's number modulo a well-known prime
+def free_numbers(key, players, taken):
+    """Return a number that is not taken for each player."""
+    taken = jnp.asarray(taken)
+    free_first = jnp.argsort(taken, stable=True)
+    free = len(taken) - taken.sum()
+
+    def number_of(player):
+        own = jax.random.fold_in(key, player % 1_000_000_007)
+        return free_first[jax.random.randint(own, (), 0, free)]
+
+    return jax.vmap(number_of)(jnp.asarray(players))
