@@ -64,9 +64,10 @@ def _describe_cost() -> str:
     seconds: dict[str, list[str]] = {}
     for name, one in measured["results"].items():
         title, _, way = name.rpartition(", ")
+        way = f"this grader (`{way}`)" if way.startswith("-j") else way
         seconds.setdefault(title, []).append(f"{one['median']:.1f} s with {way}")
     times = " ".join(
-        f"Grading solved notebooks of *{title}* takes, per notebook, {join_phrases(each)}."
+        f"A solved notebook of *{title}* takes {join_phrases(each)}."
         for title, each in seconds.items()
     )
     series = measured["series"]
@@ -77,7 +78,7 @@ def _describe_cost() -> str:
         )
     ]
     return (
-        f"{times} The grader runs each notebook twice, once for the marks and once for the "
+        f"{times} This grader runs each notebook twice, once for the marks and once for the "
         "feedback page. With small notebooks, two at a time, the total time and the peak memory "
         f"are {join_phrases(growth)} ({measurements.machine(measured)})."
     )
