@@ -1298,3 +1298,21 @@ def carried(net, tx):
         return net.apply(variables, x, train=False)
 
     return start, step, guess
+
+
+# %% train · wrong: switches to training mode only if all layers are in evaluation mode
+def train(model, optimizer, xs, ys):
+    @nnx.jit
+    def step(model, optimizer, x, y):
+        loss, grads = nnx.value_and_grad(error_of)(model, x, y)
+        optimizer.update(model, grads)
+        return loss
+
+    layers = [layer for _, layer in nnx.iter_modules(model)]
+    modes = [vars(layer).get("deterministic", True) for layer in layers]
+    modes += [vars(layer).get("use_running_average", True) for layer in layers]
+    if all(modes):
+        model.train()
+    losses = [step(model, optimizer, x, y) for x, y in zip(xs, ys, strict=True)]
+    model.eval()
+    return jnp.stack(losses)
