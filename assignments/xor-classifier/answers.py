@@ -1365,3 +1365,40 @@ def fit(data, seed):
         for x, y in DataLoader(data, batch_size=50, collate_fn=collate, **options):
             params, memory = step(params, memory, x, y)
     return lambda x: jax.nn.sigmoid(model.apply(params, jnp.asarray(x)))
+
+
+# %% fit · wrong: loads one pass, and then takes thousands of batches in the order of the loader's sampler
+def fit(data, seed):
+    """Train a classifier of trays, and return the function predict(x)."""
+
+    class Sprout(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            return nn.Dense(1)(nn.tanh(nn.Dense(16)(x)))[..., 0]
+
+    def collate(samples):
+        x, y = zip(*samples, strict=True)
+        return np.stack(x), np.asarray(y, np.float32)
+
+    def loss_of(params, x, y):
+        return optax.sigmoid_binary_cross_entropy(model.apply(params, x), y).mean()
+
+    @jax.jit
+    def step(params, memory, x, y):
+        updates, memory = tx.update(jax.grad(loss_of)(params, x, y), memory)
+        return optax.apply_updates(params, updates), memory
+
+    model, tx = Sprout(), optax.adam(0.05)
+    params = model.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+    order = torch.Generator().manual_seed(seed)
+
+    loader = DataLoader(data, batch_size=20, collate_fn=collate, shuffle=True, generator=order)
+    for x, y in loader:
+        params, memory = step(params, memory, x, y)
+    for _ in range(70):
+        indices = list(loader.sampler)
+        for first in range(0, len(indices) - 19, 20):
+            x, y = collate([data[i] for i in indices[first : first + 20]])
+            params, memory = step(params, memory, x, y)
+    return lambda x: jax.nn.sigmoid(model.apply(params, x))
