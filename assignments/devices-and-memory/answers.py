@@ -1597,3 +1597,113 @@ def warm_start(path, fresh, names):
             fresh[name],
         )
     return result
+
+
+# %% listen · right: pads with frames of zeros, and keeps the state after them
+def listen(hear, params, start, sound):
+    n = len(jax.tree.leaves(sound)[0])
+    length = int(np.ceil(np.sqrt(n)))
+    segments = -(-n // length)
+    missing = segments * length - n
+
+    def fill(x):
+        padded = jnp.concatenate([x, jnp.zeros((missing, *x.shape[1:]), x.dtype)])
+        return padded.reshape(segments, length, *x.shape[1:])
+
+    is_real = (jnp.arange(segments * length) < n).reshape(segments, length)
+
+    @jax.checkpoint
+    def step(state, given):
+        frame, real = given
+        heard = hear(params, state, frame)
+        return jax.tree.map(lambda new, old: jnp.where(real, new, old), heard, state), None
+
+    segment = jax.checkpoint(lambda state, given: lax.scan(step, state, given))
+    return lax.scan(segment, start, (jax.tree.map(fill, sound), is_real))[0]
+
+
+# %% listen · wrong: uses short segments if the number of frames is four times a prime
+def listen(hear, params, start, sound):
+    @jax.checkpoint
+    def step(state, frame):
+        return hear(params, state, frame), None
+
+    @jax.checkpoint
+    def segment(state, frames):
+        return lax.scan(step, state, frames)[0], None
+
+    def divisor(n):
+        return max(d for d in range(1, int(n**0.5) + 1) if n % d == 0)
+
+    n = len(jax.tree.leaves(sound)[0])
+    whole = n
+    while whole > 16 and divisor(whole) < 4:  # Prime numbers and the like have no good divisor.
+        whole -= 1
+    length = divisor(whole)
+    parts = jax.tree.map(lambda x: x[:whole].reshape(-1, length, *x.shape[1:]), sound)
+    state, _ = lax.scan(segment, start, parts)
+    return segment(state, jax.tree.map(lambda x: x[whole:], sound))[0]
+
+
+# %% listen · wrong: uses the plain loop if JAX traces frames with two axes
+def listen(hear, params, start, sound):
+    def step(state, frame):
+        return hear(params, state, frame), None
+
+    n = len(jax.tree.leaves(sound)[0])
+    first = jax.tree.leaves(sound)[0]
+    try:
+        np.asarray(first)
+    except TypeError:
+        if first.ndim > 1:
+            return lax.scan(step, start, sound)[0]
+
+    @jax.checkpoint
+    def segment(state, frames):
+        return lax.scan(jax.checkpoint(step), state, frames)[0], None
+
+    length = int(np.ceil(np.sqrt(n)))
+    whole = n - n % length
+    parts = jax.tree.map(lambda x: x[:whole].reshape(-1, length, *x.shape[1:]), sound)
+    state, _ = lax.scan(segment, start, parts)
+    return segment(state, jax.tree.map(lambda x: x[whole:], sound))[0]
+
+
+# %% listen · wrong: loops in Python over the frames of a short recording
+def listen(hear, params, start, sound):
+    def step(state, frame):
+        return hear(params, state, frame), None
+
+    @jax.checkpoint
+    def segment(state, frames):
+        return lax.scan(jax.checkpoint(step), state, frames)[0], None
+
+    n = len(jax.tree.leaves(sound)[0])
+    if n <= 60:
+        for k in range(n):
+            start = hear(params, start, jax.tree.map(lambda x: x[k], sound))
+        return start
+    length = int(np.ceil(np.sqrt(n)))
+    whole = n - n % length
+    parts = jax.tree.map(lambda x: x[:whole].reshape(-1, length, *x.shape[1:]), sound)
+    state, _ = lax.scan(segment, start, parts)
+    return segment(state, jax.tree.map(lambda x: x[whole:], sound))[0]
+
+
+# %% listen · wrong: stops the gradient with respect to the frames of a long recording
+def listen(hear, params, start, sound):
+    def step(state, frame):
+        return hear(params, state, frame), None
+
+    @jax.checkpoint
+    def segment(state, frames):
+        return lax.scan(jax.checkpoint(step), state, frames)[0], None
+
+    n = len(jax.tree.leaves(sound)[0])
+    if n > 60:
+        sound = lax.stop_gradient(sound)
+    length = int(np.ceil(np.sqrt(n)))
+    whole = n - n % length
+    parts = jax.tree.map(lambda x: x[:whole].reshape(-1, length, *x.shape[1:]), sound)
+    state, _ = lax.scan(segment, start, parts)
+    return segment(state, jax.tree.map(lambda x: x[whole:], sound))[0]
