@@ -1739,35 +1739,6 @@ def mean_gradient(loss, params, rows, size):
     return jax.tree.map(lambda t: t / n, total)
 
 
-# %% mean-gradient · wrong: computes all rows at once outside jit
-def mean_gradient(loss, params, rows, size):
-    n = len(jax.tree.leaves(rows)[0])
-    try:
-        np.asarray(jax.tree.leaves((params, rows))[0])
-        np.asarray(jax.tree.leaves(rows)[0])
-        if all(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(params)):
-            size = max(size, n)  # All rows at once, which is faster.
-    except TypeError:
-        pass
-    whole = n - n % size
-
-    def add(total, part):
-        def sum_of(params):
-            return jax.vmap(loss, in_axes=(None, 0))(params, part).sum()
-
-        value, slopes = jax.value_and_grad(sum_of)(params)
-        return jax.tree.map(lambda t, s: t + s.astype(t.dtype), total, (value, slopes)), None
-
-    zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
-    total = jnp.float32(0), zeros
-    if whole:
-        parts = jax.tree.map(lambda x: x[:whole].reshape(-1, size, *x.shape[1:]), rows)
-        total, _ = lax.scan(add, total, parts)
-    if whole < n:
-        total, _ = add(total, jax.tree.map(lambda x: x[whole:], rows))
-    return jax.tree.map(lambda t: t / n, total)
-
-
 # %% mean-gradient · wrong: loops in Python over the rows of a part
 def mean_gradient(loss, params, rows, size):
     n = len(jax.tree.leaves(rows)[0])
