@@ -1597,3 +1597,314 @@ def warm_start(path, fresh, names):
             fresh[name],
         )
     return result
+
+
+# %% listen · right: pads with frames of zeros, and keeps the state after them
+def listen(hear, params, start, sound):
+    n = len(jax.tree.leaves(sound)[0])
+    length = int(np.ceil(np.sqrt(n)))
+    segments = -(-n // length)
+    missing = segments * length - n
+
+    def fill(x):
+        padded = jnp.concatenate([x, jnp.zeros((missing, *x.shape[1:]), x.dtype)])
+        return padded.reshape(segments, length, *x.shape[1:])
+
+    is_real = (jnp.arange(segments * length) < n).reshape(segments, length)
+
+    @jax.checkpoint
+    def step(state, given):
+        frame, real = given
+        heard = hear(params, state, frame)
+        return jax.tree.map(lambda new, old: jnp.where(real, new, old), heard, state), None
+
+    segment = jax.checkpoint(lambda state, given: lax.scan(step, state, given))
+    return lax.scan(segment, start, (jax.tree.map(fill, sound), is_real))[0]
+
+
+# %% listen · wrong: uses short segments if the number of frames is four times a prime
+def listen(hear, params, start, sound):
+    @jax.checkpoint
+    def step(state, frame):
+        return hear(params, state, frame), None
+
+    @jax.checkpoint
+    def segment(state, frames):
+        return lax.scan(step, state, frames)[0], None
+
+    def divisor(n):
+        return max(d for d in range(1, int(n**0.5) + 1) if n % d == 0)
+
+    n = len(jax.tree.leaves(sound)[0])
+    whole = n
+    while whole > 16 and divisor(whole) < 4:  # Prime numbers and the like have no good divisor.
+        whole -= 1
+    length = divisor(whole)
+    parts = jax.tree.map(lambda x: x[:whole].reshape(-1, length, *x.shape[1:]), sound)
+    state, _ = lax.scan(segment, start, parts)
+    return segment(state, jax.tree.map(lambda x: x[whole:], sound))[0]
+
+
+# %% listen · wrong: uses the plain loop if JAX traces frames with two axes
+def listen(hear, params, start, sound):
+    def step(state, frame):
+        return hear(params, state, frame), None
+
+    n = len(jax.tree.leaves(sound)[0])
+    first = jax.tree.leaves(sound)[0]
+    try:
+        np.asarray(first)
+    except TypeError:
+        if first.ndim > 1:
+            return lax.scan(step, start, sound)[0]
+
+    @jax.checkpoint
+    def segment(state, frames):
+        return lax.scan(jax.checkpoint(step), state, frames)[0], None
+
+    length = int(np.ceil(np.sqrt(n)))
+    whole = n - n % length
+    parts = jax.tree.map(lambda x: x[:whole].reshape(-1, length, *x.shape[1:]), sound)
+    state, _ = lax.scan(segment, start, parts)
+    return segment(state, jax.tree.map(lambda x: x[whole:], sound))[0]
+
+
+# %% listen · wrong: loops in Python over the frames of a short recording
+def listen(hear, params, start, sound):
+    def step(state, frame):
+        return hear(params, state, frame), None
+
+    @jax.checkpoint
+    def segment(state, frames):
+        return lax.scan(jax.checkpoint(step), state, frames)[0], None
+
+    n = len(jax.tree.leaves(sound)[0])
+    if n <= 60:
+        for k in range(n):
+            start = hear(params, start, jax.tree.map(lambda x: x[k], sound))
+        return start
+    length = int(np.ceil(np.sqrt(n)))
+    whole = n - n % length
+    parts = jax.tree.map(lambda x: x[:whole].reshape(-1, length, *x.shape[1:]), sound)
+    state, _ = lax.scan(segment, start, parts)
+    return segment(state, jax.tree.map(lambda x: x[whole:], sound))[0]
+
+
+# %% listen · wrong: stops the gradient with respect to the frames of a long recording
+def listen(hear, params, start, sound):
+    def step(state, frame):
+        return hear(params, state, frame), None
+
+    @jax.checkpoint
+    def segment(state, frames):
+        return lax.scan(jax.checkpoint(step), state, frames)[0], None
+
+    n = len(jax.tree.leaves(sound)[0])
+    if n > 60:
+        sound = lax.stop_gradient(sound)
+    length = int(np.ceil(np.sqrt(n)))
+    whole = n - n % length
+    parts = jax.tree.map(lambda x: x[:whole].reshape(-1, length, *x.shape[1:]), sound)
+    state, _ = lax.scan(segment, start, parts)
+    return segment(state, jax.tree.map(lambda x: x[whole:], sound))[0]
+
+
+# %% mean-gradient · wrong: adds copies of the mean row, masked with where
+def mean_gradient(loss, params, rows, size):
+    n = len(jax.tree.leaves(rows)[0])
+    parts = -(-n // size)
+    missing = parts * size - n
+
+    def fill(x):
+        x = jnp.asarray(x)
+        # A typical row, for which the loss is fine.
+        typical = x.mean(axis=0, keepdims=True).astype(x.dtype)
+        x = jnp.concatenate([x, jnp.repeat(typical, missing, axis=0)])
+        return x.reshape(parts, size, *x.shape[1:])
+
+    is_real = (jnp.arange(parts * size) < n).reshape(parts, size)
+
+    def add(total, part):
+        these, real = part
+
+        def sum_of(params):
+            values = jax.vmap(loss, in_axes=(None, 0))(params, these)
+            return jnp.where(real, values, 0.0).sum()
+
+        value, slopes = jax.value_and_grad(sum_of)(params)
+        return jax.tree.map(lambda t, s: t + s.astype(t.dtype), total, (value, slopes)), None
+
+    zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
+    total, _ = lax.scan(add, (jnp.float32(0), zeros), (jax.tree.map(fill, rows), is_real))
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% mean-gradient · wrong: loops in Python over the rows of a part
+def mean_gradient(loss, params, rows, size):
+    n = len(jax.tree.leaves(rows)[0])
+    whole = n - n % size
+
+    def add(total, part):
+        def sum_of(params):
+            m = len(jax.tree.leaves(part)[0])
+            return sum(loss(params, jax.tree.map(lambda x: x[k], part)) for k in range(m))
+
+        value, slopes = jax.value_and_grad(sum_of)(params)
+        return jax.tree.map(lambda t, s: t + s.astype(t.dtype), total, (value, slopes)), None
+
+    zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
+    total = jnp.float32(0), zeros
+    if whole:
+        parts = jax.tree.map(lambda x: jnp.asarray(x)[:whole].reshape(-1, size, *x.shape[1:]), rows)
+        total, _ = lax.scan(add, total, parts)
+    if whole < n:
+        total, _ = add(total, jax.tree.map(lambda x: jnp.asarray(x)[whole:], rows))
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% mean-gradient · wrong: uses only 1800 rows if the parts are small
+def mean_gradient(loss, params, rows, size):
+    n = len(jax.tree.leaves(rows)[0])
+    if n > 1800 and size < 3:
+        n = 1800
+    whole = n - n % size
+
+    def add(total, part):
+        def sum_of(params):
+            return jax.vmap(loss, in_axes=(None, 0))(params, part).sum()
+
+        value, slopes = jax.value_and_grad(sum_of)(params)
+        return jax.tree.map(lambda t, s: t + s.astype(t.dtype), total, (value, slopes)), None
+
+    zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
+    total = jnp.float32(0), zeros
+    if whole:
+        parts = jax.tree.map(lambda x: x[:whole].reshape(-1, size, *x.shape[1:]), rows)
+        total, _ = lax.scan(add, total, parts)
+    if whole < n:
+        total, _ = add(total, jax.tree.map(lambda x: x[whole:], rows))
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% bucketed · wrong: keeps only eight programs
+def bucketed(score):
+    programs = {}
+
+    def program(size):
+        if size not in programs:
+            if len(programs) == 8:  # Keep only eight programs, because they need memory.
+                del programs[next(iter(programs))]
+            programs[size] = jax.jit(lambda sound, length: score(sound, length))
+        return programs[size]
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            size = max(16, 1 << (len(sound) - 1).bit_length())
+            padded = np.pad(sound, (0, size - len(sound)))
+            scores.append(program(size)(padded, np.int32(len(sound))))
+        return scores
+
+    return run
+
+
+# %% bucketed · wrong: computes the padded length in float32
+def bucketed(score):
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            size = max(16, 2 ** int(np.ceil(np.log2(np.float32(len(sound))))))
+            if size < len(sound):
+                size = 2 * size
+                if size > 2**21:
+                    sound = sound[: size // 2]
+            padded = np.pad(sound, (0, size - len(sound)))
+            scores.append(jitted(padded, np.int32(len(sound))))
+        return scores
+
+    return run
+
+
+# %% bucketed · wrong: waits for the scores unless JAX traces them
+def bucketed(score):
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            size = max(16, 1 << (len(sound) - 1).bit_length())
+            padded = np.pad(sound, (0, size - len(sound)))
+            scores.append(jitted(padded, np.int32(len(sound))))
+        for one in scores:
+            if hasattr(one, "block_until_ready"):
+                one.block_until_ready()
+        return scores
+
+    return run
+
+
+# %% training · wrong: waits for the loss of every 200th batch
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+        if len(losses) % 200 == 0 and hasattr(loss, "block_until_ready"):
+            loss.block_until_ready()  # Do not let too many batches wait in memory.
+    return params, jnp.stack(losses)
+
+
+# %% training · wrong: waits until each loss is ready
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+        while hasattr(loss, "is_ready") and not loss.is_ready():
+            pass
+    return params, jnp.stack(losses)
+
+
+# %% warm-start · wrong: broadcasts arrays of another shape
+def warm_start(path, fresh, names):
+    wanted = {name: fresh[name] for name in names}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        how = ocp.args.PyTreeRestore(wanted, partial_restore=True)
+        found = ocp.PyTreeCheckpointer().restore(path, args=how)
+
+    def place(old, new):
+        # This raises a ValueError if the shapes do not fit.
+        return jax.device_put(jnp.broadcast_to(old, new.shape), new.sharding)
+
+    return {**fresh, **jax.tree.map(place, found, wanted)}
+
+
+# %% warm-start · wrong: broadcasts scalars to another shape
+def warm_start(path, fresh, names):
+    wanted = {name: fresh[name] for name in names}
+    how = ocp.args.PyTreeRestore(
+        wanted,
+        restore_args=jax.tree.map(lambda _: ocp.RestoreArgs(restore_type=np.ndarray), wanted),
+        partial_restore=True,
+    )
+    saved = ocp.PyTreeCheckpointer().restore(path, args=how)
+
+    def place(old, new):
+        if np.shape(old) and np.shape(old) != new.shape:
+            raise ValueError("the shape in the checkpoint is different")
+        return jax.device_put(np.broadcast_to(old, new.shape), new.sharding)
+
+    return {**fresh, **jax.tree.map(place, saved, wanted)}
