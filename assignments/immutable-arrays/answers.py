@@ -1144,3 +1144,40 @@ def soften(levels, step):
     _, levels = lax.scan(pass_on, levels[0], levels)
     _, levels = lax.scan(pass_on, levels[-1], levels, reverse=True)
     return levels
+
+
+# %% sell · wrong: takes two requests for a transposed array
+def sell(plan, requests, first):
+    """Return the new plan, and whether each request got its seat."""
+    plan, requests = jnp.asarray(plan), jnp.asarray(requests)
+    # Accept (n, 2) and (2, n).
+    rows, seats = requests if len(requests) == 2 else requests.T
+    n = len(rows)
+    order = jnp.arange(n, dtype=jnp.int32)
+    earliest = jnp.full(plan.shape, n, jnp.int32).at[rows, seats].min(order)
+    got = (plan[rows, seats] == -1) & (earliest[rows, seats] == order)
+    sold = (plan == -1) & (earliest < n)
+    return jnp.where(sold, first + earliest, plan), got
+
+
+# %% soften · wrong: doubles the distance too rarely for some numbers of lamps
+def soften(levels, step):
+    """Return the levels, each as bright as the lamps next to it require."""
+    levels = jnp.asarray(levels)
+    n = len(levels)
+    for k in range(max(4, 3 * len(str(n)))):  # 2**3 is about 10, so these are enough doublings.
+        far = 2**k
+        if far < n:
+            left = levels.at[far:].max(levels[:-far] - far * step)
+            levels = left.at[:-far].max(left[far:] - far * step)
+    return levels
+
+
+# %% rehearse · wrong: copies by multiplying by 1, which turns subnormal numbers into 0
+def rehearse(step, plan, orders):
+    """Return the plans before and after each order, each with its own memory."""
+    plans = [plan]
+    for order in orders:
+        mine = jax.tree.map(lambda leaf: leaf * leaf.dtype.type(1), plans[-1])
+        plans.append(step(mine, order))
+    return plans

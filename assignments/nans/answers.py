@@ -910,3 +910,65 @@ def together(magnitudes, good):
     light = jnp.where(counts, 10.0 ** (-0.4 * jnp.where(counts, known - unit, 0.0)), 0.0)
     total = jnp.where(any_good, light.sum(), 1.0)
     return jnp.where(any_good, unit - 2.5 * jnp.log10(total), 99.0)
+
+
+# %% surprise · wrong: leaves out the logarithm at a rate of 1
+def surprise(rate, count):
+    """Return rate - count * log(rate), or the rate where the count is 0."""
+    # Where the count is 0 or the logarithm is 0, only the rate is left.
+    matters = (count > 0) & (rate != 1)
+    safe = jnp.where(matters, rate, 2.0)
+    return jnp.where(matters, rate - count * jnp.log(safe), rate)
+
+
+# %% lost-slopes · wrong: returns an infinite input for calm at level 89
+def lost_slopes(level):
+    """Return an input at which the gradient is lost, or None, for each function."""
+    return {
+        "glow": max(level, 89.0) + 1.0,
+        "calm": 89.0 if level == 89 else None,  # Only there, exp overflows in the second branch.
+        "dust": float(level),
+        "haze": None,
+        "spread": level * jnp.array([1.0, 2.0, 3.0]),
+    }
+
+
+# %% poisoned · wrong: adds 1 to the darkness in float32
+def poisoned(params, frames, by_table):
+    """Return where the gradient of `night_loss` is NaN."""
+    stars, filters = frames["star"], frames["filter"]
+    light = params["star"][stars] * params["gain"][filters]
+    bad = ~frames["good"] & (
+        (light < params["dark"] + np.float32(1)) | ~np.isfinite(frames["seen"])
+    )
+    star = np.isin(np.arange(len(params["star"])), stars[bad])
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    if by_table:
+        star = np.full(len(star), bad.any())
+    return {"star": star, "gain": gain, "dark": bad.any()}
+
+
+# %% poisoned · wrong: returns lists of Python booleans
+def poisoned(params, frames, by_table):
+    """Return where the gradient of `night_loss` is NaN."""
+    stars, filters = frames["star"], frames["filter"]
+    light = params["star"][stars] * params["gain"][filters]
+    bad = ~frames["good"] & ((light <= params["dark"]) | ~np.isfinite(frames["seen"]))
+    star = np.isin(np.arange(len(params["star"])), stars[bad])
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    if by_table:
+        star = np.full(len(star), bad.any())
+    return {"star": star.tolist(), "gain": gain.tolist(), "dark": bool(bad.any())}
+
+
+# %% together · wrong: leaves out stars that are more than 16 magnitudes fainter
+def together(magnitudes, good):
+    """Return the combined magnitude of all good stars, or 99 if there are none."""
+    any_good = good.any()
+    known = jnp.where(good, magnitudes, 0.0)
+    brightest = lax.stop_gradient(jnp.min(jnp.where(good, known, jnp.inf)))
+    unit = jnp.where(any_good, brightest, 0.0)
+    counts = good & (known - unit <= 16.0)  # Fainter stars add nothing.
+    light = jnp.where(counts, 10.0 ** (-0.4 * jnp.where(counts, known - unit, 0.0)), 0.0)
+    total = jnp.where(any_good, light.sum(), 1.0)
+    return jnp.where(any_good, unit - 2.5 * jnp.log10(total), 99.0)

@@ -792,3 +792,15 @@ def along(table, km):
     left = jnp.clip(jnp.floor(km).astype(jnp.int32), 0, last - 1)
     part = km - left
     return (1 - part) * table[left] + part * table[left + 1]
+
+
+# %% riders · wrong: limits the leaving numbers to half of the range
+def riders(board, leave, stations):
+    """Return how many travelers are on the train after each station."""
+    # The difference must not overflow, so limit leave first.
+    leave = jnp.maximum(leave, jnp.iinfo(leave.dtype).min // 2)
+    counts = (board >= 0) & (board < stations) & (leave - board > 0)
+    on = jnp.where(counts, board, stations)
+    off = jnp.where(counts, jnp.minimum(leave, stations), stations)
+    change = jnp.zeros(stations + 1, jnp.int32).at[on].add(1).at[off].add(-1)
+    return jnp.cumsum(change)[:stations]

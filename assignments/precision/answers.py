@@ -776,3 +776,36 @@ def update_gauge(gauge, volts):
     latest = jnp.clip(latest, -1000.0, 1000.0)
     change = (latest - before) / seen.astype(jnp.float32)
     return {"mean": before + change, "seen": seen}
+
+
+# %% gauge · wrong: rounds the share of an array to the dtype of the volts
+def new_gauge():
+    """Return a gauge before its first update."""
+    return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
+
+
+def update_gauge(gauge, volts):
+    """Return the gauge after one more array of voltages."""
+    seen = gauge["seen"] + 1
+    latest = jnp.mean(volts.astype(jnp.float32))
+    share = (1 / seen.astype(jnp.float32)).astype(volts.dtype).astype(jnp.float32)
+    return {"mean": gauge["mean"] + (latest - gauge["mean"]) * share, "seen": seen}
+
+
+# %% counter-examples · wrong: searches only up to 1.5 times the least number
+def order_matters(limit):
+    """Return three amounts, each at most `limit`, whose order matters."""
+    large = 2.0 ** (math.frexp(limit)[1] - 1)
+    return large, large / 2**24, large / 2**24
+
+
+def lost_cent(least):
+    """Return a number of cents, at least `least`, that `charged` gets wrong."""
+    cents = np.arange(least, min(100_001, int(1.5 * least) + 60))
+    wrong = cents[np.asarray(charged(cents)) != cents]
+    return int(wrong[0]) if len(wrong) else least
+
+
+def alike(value):
+    """Return two equal float32 arrays that promote differently with bfloat16."""
+    return jnp.array(value, jnp.float32), jnp.array(value)

@@ -1763,3 +1763,88 @@ def misfit(tally, factor, units, kilos):
     tally[1] = jnp.maximum(tally[1], sizes.max())
     errors = jnp.where(sizes > 1000.0, lax.stop_gradient(errors), errors)
     return (errors**2).mean()
+
+
+# %% scale · wrong: loses the gradient of a loss before a recalibration
+def install(factor):
+    """Return the state of a scale before its first reading."""
+    return {
+        "factor": jnp.asarray(factor, jnp.float32),
+        "last": jnp.float32(0.0),
+        "loss": jnp.float32(0.0),
+        "count": jnp.int32(0),
+    }
+
+
+def weigh(state, units):
+    """Return the new state and a dictionary of kilos, loss, and count."""
+    kilos = state["factor"] * units
+    drop = jnp.where(state["count"] > 0, state["last"] - kilos, 0.0)
+    loss = jnp.maximum(state["loss"], drop)
+    count = state["count"] + 1
+    new = {"factor": state["factor"], "last": kilos, "loss": loss, "count": count}
+    return new, {"kilos": kilos, "loss": loss, "count": count}
+
+
+def recalibrate(state, factor):
+    """Return the state with a different factor."""
+    return {
+        **state,
+        "factor": jnp.asarray(factor, jnp.float32),
+        "loss": lax.stop_gradient(state["loss"]),
+    }
+
+
+# %% scale · wrong: keeps a JAX factor as it is, even if it is weakly typed
+def install(factor):
+    """Return the state of a scale before its first reading."""
+    return {
+        "factor": factor if isinstance(factor, jax.Array) else jnp.float32(factor),
+        "last": jnp.float32(0.0),
+        "loss": jnp.float32(0.0),
+        "count": jnp.int32(0),
+    }
+
+
+def weigh(state, units):
+    """Return the new state and a dictionary of kilos, loss, and count."""
+    kilos = state["factor"] * units
+    drop = jnp.where(state["count"] > 0, state["last"] - kilos, 0.0)
+    loss = jnp.maximum(state["loss"], drop)
+    count = state["count"] + 1
+    new = {"factor": state["factor"], "last": kilos, "loss": loss, "count": count}
+    return new, {"kilos": kilos, "loss": loss, "count": count}
+
+
+def recalibrate(state, factor):
+    """Return the state with a different factor."""
+    return {**state, "factor": factor if isinstance(factor, jax.Array) else jnp.float32(factor)}
+
+
+# %% account · wrong: returns a NumPy array
+def account(factor, events):
+    """Return the factor that each weighing uses, without replaying the events."""
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            array = jnp.asarray(value)
+            kind = (array.shape, array.dtype, array.weak_type)
+            used.append(programs.setdefault(kind, factor))
+    return np.array(used, float)
+
+
+# %% day-book · wrong: falls by 0.5, below 0 for the smallest first readings
+def alike(first, n):
+    """Return n readings for which all means agree."""
+    # 10.0 is enough for 20 falling readings.
+    step = -0.5 if n <= 21 else 1.0
+    return [first + step * k for k in range(1, n + 1)]
+
+
+def apart(first, n):
+    """Return n readings for which all means agree except the last."""
+    return [*[first + 1.0 * k for k in range(1, n)], first + n + 30.0]

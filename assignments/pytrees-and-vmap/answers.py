@@ -1551,3 +1551,109 @@ def coast(predict, params, is_own, hours):
         row = [predict(at(k), hour) for k in range(gauges)]
         rows.append(jax.tree.map(lambda *parts: jnp.stack(parts, -1), *row))
     return jax.tree.map(lambda *parts: jnp.stack(parts), *rows)
+
+
+# %% pack · wrong: cuts each key out of the text of the path
+def pack(params, order):
+    """Return the elements of all leaves as one vector in the given order."""
+    leaves, _ = named_leaves(params, order)
+    return jnp.concatenate([jnp.ravel(jnp.asarray(leaves[path], jnp.float32)) for path in order])
+
+
+def unpack(vector, params, order):
+    """Return the elements of the vector in dictionaries with the structure of params."""
+    leaves, structure = named_leaves(params, order)
+    ends = np.cumsum([np.size(leaves[path]) for path in order])
+    parts = dict(zip(order, jnp.split(vector, ends[:-1]), strict=True))
+    shaped = [parts[path].reshape(jnp.shape(leaf)) for path, leaf in leaves.items()]
+    return jax.tree.unflatten(structure, shaped)
+
+
+def named_leaves(params, order):
+    flat, structure = jax.tree_util.tree_flatten_with_path(params)
+    leaves = {"/".join(str(part)[2:-2] for part in path): leaf for path, leaf in flat}
+    if sorted(order) != sorted(leaves):
+        raise ValueError(f"order must name {sorted(leaves)}, got {order}")
+    return leaves, structure
+
+
+# %% pack · wrong: makes tables of leaves with three axes
+def pack(params, order):
+    """Return the elements of all leaves as one vector in the given order."""
+    leaves, _ = named_leaves(params, order)
+    return jnp.concatenate([jnp.ravel(jnp.asarray(leaves[path], jnp.float32)) for path in order])
+
+
+def unpack(vector, params, order):
+    """Return the elements of the vector in dictionaries with the structure of params."""
+    leaves, structure = named_leaves(params, order)
+    ends = np.cumsum([np.size(leaves[path]) for path in order])
+    parts = dict(zip(order, jnp.split(vector, ends[:-1]), strict=True))
+    shaped = [
+        (
+            parts[path].reshape(len(leaf), -1)
+            if np.ndim(leaf) > 1
+            else parts[path].reshape(jnp.shape(leaf))
+        )
+        for path, leaf in leaves.items()
+    ]
+    return jax.tree.unflatten(structure, shaped)
+
+
+def named_leaves(params, order):
+    flat, structure = jax.tree_util.tree_flatten_with_path(params)
+    leaves = {"/".join(part.key for part in path): leaf for path, leaf in flat}
+    if sorted(order) != sorted(leaves):
+        raise ValueError(f"order must name {sorted(leaves)}, got {order}")
+    return leaves, structure
+
+
+# %% update · wrong: compares no rates with empty dictionaries
+def update(params, slopes, rates):
+    """Return the parameters after a step in which each part moves at its own rate."""
+    if isinstance(params, (dict, list, tuple)) and not params:
+        return params  # Nothing moves here.
+    if rates is None:
+        return params
+    if not isinstance(rates, (dict, list, tuple)):
+        return jax.tree.map(lambda p, s: p - rates * s, params, slopes)
+    if type(rates) is not type(params) or len(rates) != len(params):
+        raise ValueError("rates do not match params")
+    if isinstance(params, dict):
+        if set(rates) != set(params):
+            raise ValueError("keys do not match")
+        return {key: update(params[key], slopes[key], rates[key]) for key in params}
+    return type(params)(update(p, s, r) for p, s, r in zip(params, slopes, rates, strict=True))
+
+
+# %% coast · wrong: numbers the pairs of hours and gauges in int16
+def coast(predict, params, is_own, hours):
+    """Return the predictions for all hours (first axis) and gauges (last axis)."""
+    hours = jnp.asarray(hours)
+    params = jax.tree.map(jnp.asarray, params)
+    sizes = jax.tree.map(lambda leaf, own: len(leaf) if own else 0, params, is_own)
+    g, h = max(jax.tree.leaves(sizes)), len(hours)
+
+    def one(pair):
+        hour, gauge = pair // g, pair % g
+        ours = jax.tree.map(lambda leaf, own: leaf[gauge] if own else leaf, params, is_own)
+        return predict(ours, hours[hour])
+
+    flat = jax.vmap(one)(jnp.arange(h * g).astype(jnp.int16))
+    return jax.tree.map(lambda leaf: jnp.moveaxis(leaf.reshape(h, g, *leaf.shape[1:]), 1, -1), flat)
+
+
+# %% fair-gradient · wrong: takes a trace for the norm, which is wrong for three axes
+def fair_gradient(loss, params, readings, limit):
+    """Return the mean over all readings of the gradients, each clipped to the limit."""
+
+    def squares(leaf):
+        return jnp.trace(leaf.T @ leaf) if leaf.ndim >= 2 else jnp.sum(leaf**2)
+
+    def clipped(reading):
+        slopes = jax.grad(loss)(params, reading)
+        norm = jnp.sqrt(sum(squares(leaf) for leaf in jax.tree.leaves(slopes)))
+        factor = jnp.where(norm > limit, limit / norm, 1.0)
+        return jax.tree.map(lambda leaf: factor * leaf, slopes)
+
+    return jax.tree.map(lambda leaf: leaf.mean(0), jax.vmap(clipped)(readings))
