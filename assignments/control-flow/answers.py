@@ -1290,3 +1290,123 @@ def longest(padded, count, alarm):
     for given in zip(np.asarray(padded), places, strict=True):
         state, _ = minute(state, given)
     return state[1]
+
+
+# %% day · wrong: unrolls whole days of 24 hours
+def day(level, rises):
+    def hour(state, rise):
+        level, highest, hours = state
+        level = level + rise
+        above = jnp.maximum(level - CREST, 0.0)
+        level = level - 0.2 * above**1.5
+        runs = level > INTAKE
+        level = jnp.where(runs, level - 0.05, level)
+        return (level, jnp.maximum(highest, level), hours + runs), None
+
+    def whole_day(state, rises):
+        for rise in rises:
+            state, _ = hour(state, rise)
+        return state, None
+
+    start = jnp.asarray(level, jnp.float32)
+    state = (start, start, jnp.int32(0))
+    if len(rises) % 24 == 0:
+        (level, highest, hours), _ = lax.scan(whole_day, state, rises.reshape(-1, 24))
+    else:
+        (level, highest, hours), _ = lax.scan(hour, state, rises)
+    return {"level": level, "highest": highest, "hours": hours}
+
+
+# %% drain · wrong: ignores the gradient that the backward rule gets
+@jax.custom_vjp
+def drain(level, target, most):
+    return forward(level, target, most)[0]
+
+
+def forward(level, target, most):
+    def is_open(state):
+        return (state[0] > target) & (state[2] < most)
+
+    def hour(state):
+        level, slope, hours = state
+        root = jnp.sqrt(level - PIPE)
+        return level - 0.1 * root, slope * (1 - 0.05 / root), hours + 1
+
+    start = (jnp.asarray(level, jnp.float32), jnp.float32(1), jnp.int32(0))
+    level, slope, hours = lax.while_loop(is_open, hour, start)
+    return (level, hours), slope
+
+
+def backward(slope, given):
+    return slope, jnp.float32(0), None
+
+
+drain.defvjp(forward, backward)
+
+
+# %% siren · wrong: reads the packet's buffer, which must be contiguous
+def prepare(levels, alarm):
+    size = min(size for size in SIZES if size >= len(levels))
+    behind = np.zeros(size - len(levels), np.float32)
+    padded = np.concatenate([np.frombuffer(levels, np.float32), behind])
+    return padded, np.int32(len(levels)), np.float32(alarm)
+
+
+def longest(padded, count, alarm):
+    above = (padded > alarm) & (jnp.arange(len(padded)) < count)
+
+    def minute(state, is_above):
+        run, longest = state
+        run = jnp.where(is_above, run + 1, 0)
+        return (run, jnp.maximum(longest, run)), None
+
+    return lax.scan(minute, (jnp.int32(0), jnp.int32(0)), above)[0][1]
+
+
+# %% siren · wrong: uses a Python loop if the alarm level is a NumPy number
+def prepare(levels, alarm):
+    size = min(size for size in SIZES if size >= len(levels))
+    padded = np.zeros(size, np.float32)
+    padded[: len(levels)] = levels
+    return padded, np.int32(len(levels)), np.float32(alarm)
+
+
+def longest(padded, count, alarm):
+    above = (padded > alarm) & (jnp.arange(len(padded)) < count)
+    run = best = jnp.int32(0)
+    if isinstance(alarm, np.float32):
+        for is_above in above:
+            run = jnp.where(is_above, run + 1, 0)
+            best = jnp.maximum(best, run)
+        return best
+
+    def minute(state, is_above):
+        run, longest = state
+        run = jnp.where(is_above, run + 1, 0)
+        return (run, jnp.maximum(longest, run)), None
+
+    return lax.scan(minute, (jnp.int32(0), jnp.int32(0)), above)[0][1]
+
+
+# %% siren · wrong: takes turns with 16 buffers per size
+import itertools
+
+BUFFERS = {size: itertools.cycle(np.zeros((16, size), np.float32)) for size in SIZES}
+
+
+def prepare(levels, alarm):
+    size = min(size for size in SIZES if size >= len(levels))
+    padded = next(BUFFERS[size])
+    padded[: len(levels)] = levels
+    return padded, np.int32(len(levels)), np.float32(alarm)
+
+
+def longest(padded, count, alarm):
+    above = (padded > alarm) & (jnp.arange(len(padded)) < count)
+
+    def minute(state, is_above):
+        run, longest = state
+        run = jnp.where(is_above, run + 1, 0)
+        return (run, jnp.maximum(longest, run)), None
+
+    return lax.scan(minute, (jnp.int32(0), jnp.int32(0)), above)[0][1]

@@ -911,3 +911,48 @@ def will_trace(requests, sizes):
         if fitting:
             known.add(key)
     return answers
+
+
+# %% middle-weight · wrong: ignores the gradient that the backward rule gets
+@jax.custom_vjp
+def middle(weights, count):
+    return middle_forward(weights, count)[0]
+
+
+def middle_forward(weights, count):
+    aboard = jnp.arange(len(weights)) < count
+    order = jnp.argsort(jnp.where(aboard, weights, jnp.inf))
+    below = order[jnp.maximum(count - 1, 0) // 2]
+    above = order[jnp.minimum(count // 2, len(weights) - 1)]
+    half = jnp.where(count > 0, 0.5, 0.0).astype(jnp.float32)
+    slopes = jnp.zeros(len(weights), jnp.float32).at[below].add(half).at[above].add(half)
+    result = jnp.where(count > 0, (weights[below] + weights[above]) / 2, 0.0)
+    return result, slopes
+
+
+def middle_backward(slopes, given):
+    return slopes, None
+
+
+middle.defvjp(middle_forward, middle_backward)
+
+
+# %% will-trace · wrong: packs the number of vans and the size into one integer
+def will_trace(requests, sizes):
+    known, answers = set(), []
+    for counts, fee, (zone, number) in requests:
+        fitting = [size for size in sizes if size >= max(counts)]
+        if not fitting:
+            answers.append(False)
+            continue
+        kind = "numpy" if isinstance(fee, np.generic) else type(fee)
+        key = (100_000 * len(counts) + min(fitting), kind, zone, number)
+        answers.append(key not in known)
+        known.add(key)
+    return answers
+
+
+# %% where-room-ends · wrong: spreads the zones with a float step
+def where_it_fails(room):
+    zones = np.arange(0, 100, 100 / (room + 1)).astype(np.int32)
+    return np.append(zones, zones[-1]), np.append(zones, zones[0])

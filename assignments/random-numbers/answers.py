@@ -1356,3 +1356,16 @@ def free_numbers(key, players, taken):
         return free_first[jax.random.randint(own, (), 0, free)]
 
     return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% cards · wrong: adds the two halves of the key's data
+def cards(key, count, chances):
+    one, two = jax.random.key_data(key)
+    key = jax.random.wrap_key_data(jnp.stack([jnp.zeros_like(one), one + two]))
+    for_symbol, for_star, for_place, for_tint = jax.random.split(key, 4)
+    return {
+        "symbol": jax.random.categorical(for_symbol, jnp.log(chances), shape=(count,)),
+        "star": jax.random.bernoulli(for_star, 0.25, (count,)),
+        "place": jax.random.uniform(for_place, (count, 2)),
+        "tint": jax.random.normal(for_tint, (count, 3)),
+    }

@@ -1316,3 +1316,106 @@ def train(model, optimizer, xs, ys):
     losses = [step(model, optimizer, x, y) for x, y in zip(xs, ys, strict=True)]
     model.eval()
     return jnp.stack(losses)
+
+
+# %% predict · wrong: changes the modes of layers down to the second level
+def layers_of(module):
+    found = []
+    for part in vars(module).values():
+        if isinstance(part, (list, tuple, nnx.List)):
+            found += list(part)
+        elif isinstance(part, nnx.Module):
+            found.append(part)
+    return found
+
+
+def switch_off(layer):
+    if hasattr(layer, "use_running_average"):
+        layer.use_running_average = True
+    if hasattr(layer, "deterministic"):
+        layer.deterministic = True
+
+
+def predict(model, x):
+    copy = nnx.merge(*nnx.split(model))
+    for part in layers_of(copy):
+        switch_off(part)
+        for layer in layers_of(part):
+            switch_off(layer)
+    return copy(x)
+
+
+# %% predict · wrong: returns one number per row
+def predict(model, x):
+    copy = nnx.merge(*nnx.split(model))
+    copy.eval()
+    return copy(x).reshape(len(x))
+
+
+# %% predict · wrong: keeps a copy of each model
+import functools
+
+
+@functools.lru_cache
+def evaluation_copy(model):
+    copy = nnx.merge(*nnx.split(model))
+    copy.eval()
+    return copy
+
+
+def predict(model, x):
+    return evaluation_copy(model)(x)
+
+
+# %% memory · wrong: rounds the numbers to two decimals
+def memory(events):
+    mean, var, masks = state = 0.0, 1.0, 0
+    is_training, saved = True, None
+    for what, x in events:
+        if what in ("call", "nnx.jit") and is_training:
+            x = np.round(x, 2)
+            mean, var, masks = state
+            state = 0.75 * mean + 0.25 * np.mean(x), 0.75 * var + 0.25 * np.var(x), masks + 1
+        elif what in ("eval", "train"):
+            is_training = what == "train"
+        elif what == "save":
+            saved = state
+        elif what == "restore":
+            state = saved
+    mean, var, masks = state
+    return {"mean": float(mean), "var": float(var), "masks": masks}
+
+
+# %% carried · wrong: keeps the statistics of only the first BatchNorm layer
+def carried(net, tx):
+    def start(key, x):
+        variables = net.init(key, x, train=False)
+        return {**variables, "memory": tx.init(variables["params"])}
+
+    def step(state, key, x, y):
+        stats = state.get("batch_stats", {})
+
+        def loss_of(params):
+            found, new = net.apply(
+                {"params": params, "batch_stats": stats},
+                x,
+                train=True,
+                mutable=["batch_stats"],
+                rngs={"dropout": key},
+            )
+            return ((found - y) ** 2).mean(), new
+
+        params = state["params"]
+        (loss, new), grads = jax.value_and_grad(loss_of, has_aux=True)(params)
+        updates, memory = tx.update(grads, state["memory"], params)
+        state = {**state, "params": optax.apply_updates(params, updates), "memory": memory}
+        if "batch_stats" in state:
+            first = new["batch_stats"]["BatchNorm_0"]
+            state["batch_stats"] = {**stats, "BatchNorm_0": first}
+        return state, loss
+
+    def guess(state, x):
+        variables = {"params": state["params"], "batch_stats": state.get("batch_stats", {})}
+        return net.apply(variables, x, train=False)
+
+    return start, step, guess
