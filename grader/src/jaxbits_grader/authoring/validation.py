@@ -28,7 +28,7 @@ from jaxbits_grader.authoring.variants import (
     draw_variant,
 )
 
-TIMEOUT_SECONDS = 900
+TIMEOUT_SECONDS = 1800
 MIN_WRONG_ANSWERS = 3
 # If a wrong answer fails with one of these errors, its intended mistake was never tested.
 _SLIPS = {
