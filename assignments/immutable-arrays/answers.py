@@ -774,7 +774,7 @@ def new_bytes(shape, dtype, updates, result, history, how):
     return kept * after - (after if how == "donated" and same else 0)
 
 
-# %% new-bytes · wrong: reads the width from the end of the name of a dtype
+# %% new-bytes · right: reads the width from the end of the name of a dtype
 def new_bytes(shape, dtype, updates, result, history, how):
     size = 1
     for length in shape:
