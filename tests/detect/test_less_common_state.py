@@ -10,6 +10,7 @@ import io
 import itertools
 import math
 import pickle
+import random
 import re
 import struct
 
@@ -262,3 +263,19 @@ def test_side_effect_says_nothing_about_patterns_and_dtypes() -> None:
         return x * kind.itemsize * order.size + jnp.zeros((), kind.newbyteorder("="))
 
     assert detect.side_effect(measure, 1.0) == []
+
+
+system_random = random.SystemRandom()
+
+
+def test_detectors_accept_a_generator_without_state() -> None:
+    def increased(x):
+        return x + 1 if system_random else x
+
+    def scaled(x):
+        return x * system_random.random()
+
+    assert detect.side_effect(increased, jnp.ones(3)) == []
+    assert detect.recompile(increased, jnp.ones(3)) == []
+    (finding,) = detect.side_effect(scaled, jnp.ones(3))
+    assert "`random.random` runs only while JAX traces" in finding.message

@@ -67,6 +67,8 @@ def copy_contents(value: Any) -> Any:
         return value.n_children_spawned
     if isinstance(value, (types.AsyncGeneratorType, types.CoroutineType)):
         return paused_position(value)
+    if isinstance(value, random.SystemRandom):
+        return None  # It takes its numbers from the operating system and has no state.
     if isinstance(value, random.Random):
         return value.getstate()
     if isinstance(value, decimal.Context):
