@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import grading_harness as harness
@@ -20,7 +21,7 @@ from jaxbits_grader.authoring.notebook_versions import (
     solution_notebook,
     student_notebook,
 )
-from jaxbits_grader.authoring.reference_answers import read_answers
+from jaxbits_grader.authoring.reference_answers import read_answers, read_with_right_answers
 from jaxbits_grader.authoring.validation import MIN_WRONG_ANSWERS, validate
 from jaxbits_grader.authoring.variants import (
     count_variable_values,
@@ -28,6 +29,7 @@ from jaxbits_grader.authoring.variants import (
 )
 from jaxbits_grader.checking.solution_check import find_solution_problems
 from jaxbits_grader.files import notebook_text
+from jaxbits_grader.gradebook.course import open_course
 from jaxbits_grader.notebook import nbgrader_metadata
 
 FOLDERS = find_assignments(harness.ASSIGNMENTS)
@@ -128,7 +130,19 @@ def test_test_cells_have_visible_and_hidden_tests(folder: Path) -> None:
 @harness.needs_sandbox
 def test_grader_gives_solutions_all_points(folder: Path, tmp_path: Path) -> None:
     """Also test that the judge runs each test, unless its source says that it cannot."""
-    assert find_solution_problems(read_assignment(folder), tmp_path) == []
+    assert find_solution_problems(read_with_right_answers(folder), tmp_path) == []
+
+
+@each_assignment
+@harness.needs_sandbox
+def test_grader_gives_a_right_answer_to_each_task_all_points(folder: Path, tmp_path: Path) -> None:
+    """Also test that it adds no note, although it compares these answers with the others."""
+    assignment = read_with_right_answers(folder)
+    right = assignment.right_answers
+    answers = {task: some[-1] for task, some in right.items()}
+    others = {task: some[:-1] or some for task, some in right.items()}
+    assignment = replace(assignment, right_answers=others)
+    assert find_solution_problems(assignment, tmp_path, answers) == []
 
 
 @harness.needs_sandbox
@@ -141,6 +155,10 @@ def test_grade_command_gives_solutions_full_marks(tmp_path: Path) -> None:
     harness.run_grader("course", course, "--from", harness.ASSIGNMENTS)
     for folder in (harness.ASSIGNMENTS / "precision", harness.ASSIGNMENTS / "xor-classifier"):
         assignment = read_assignment(folder)
+        # The grader compares answers with these.
+        assert set(open_course(course).assignment(folder.name).right_answers) == {
+            task.id for task in assignment.tasks
+        }
         submissions = tmp_path / folder.name
         submissions.mkdir()
         (submissions / "ann.ipynb").write_text(notebook_text(solution_notebook(assignment)))

@@ -10,6 +10,7 @@ from corpus.unusual_styles import unusual_notebook
 from jaxbits_grader.authoring.assignment import Assignment
 from jaxbits_grader.authoring.assignment_source import find_assignments, read_assignment
 from jaxbits_grader.authoring.notebook_versions import student_notebook
+from jaxbits_grader.authoring.reference_answers import read_with_right_answers
 from jaxbits_grader.checking.hidden_test_run import run_hidden_tests
 from jaxbits_grader.checking.scan import scan_notebook
 from jaxbits_grader.intake.notebook_repair import repair_notebook
@@ -58,7 +59,7 @@ def test_scan_finds_little_in_unusual_styles(folder: Path) -> None:
 @pytest.mark.parametrize("folder", FOLDERS[::2], ids=lambda folder: folder.name)
 @harness.needs_sandbox
 def test_unusual_styles_get_full_marks(folder: Path, tmp_path: Path) -> None:
-    assignment = read_assignment(folder)
+    assignment = read_with_right_answers(folder)
     notebook, _ = submitted(assignment)
     result = run_hidden_tests(notebook, assignment, LIMITS, cache=tmp_path)
     lost = {cell.id: cell.message for cell in result.points if cell.points != cell.max_points}

@@ -9,6 +9,7 @@ from functools import cached_property
 from nbformat import NotebookNode
 
 from jaxbits_grader.authoring.input_limits import InputLimits
+from jaxbits_grader.authoring.new_inputs import NewInputs
 from jaxbits_grader.notebook import nbgrader_metadata
 
 
@@ -59,6 +60,10 @@ class Assignment:
     variable_tests: dict[str, str] = field(default_factory=dict)
     # What the tasks allow as inputs.
     limits: tuple[InputLimits, ...] = ()
+    # Which arguments the grader may draw anew, keyed by the name of the function.
+    new_inputs: dict[str, NewInputs] = field(default_factory=dict)
+    # Right answers other than the solution, keyed by the id of the task.
+    right_answers: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def points(self) -> int:
@@ -86,6 +91,10 @@ class Assignment:
     @cached_property
     def _tasks(self) -> dict[str, Task]:
         return {cell: task for task in self.tasks for cell in (task.id, *task.points)}
+
+    def tasks_above(self, task: Task) -> tuple[Task, ...]:
+        """Return the tasks above another one."""
+        return self.tasks[: self.tasks.index(task)]
 
     def task_of(self, grade_id: str) -> Task | None:
         """Return the task that an answer or test cell belongs to, or None for any other cell."""

@@ -25,6 +25,7 @@ from jaxbits_grader.authoring.cell_markers import (
     without_variant_comments,
 )
 from jaxbits_grader.authoring.input_limits import LimitError, parse_limits
+from jaxbits_grader.authoring.new_inputs import NewInputsError, parse_new_inputs
 from jaxbits_grader.notebook import (
     KERNEL,
     LANGUAGE,
@@ -119,6 +120,11 @@ def parse_assignment(text: str, name: str) -> Assignment:
         _complete_metadata(cell, number, name)
         _check_cell(cell, number, name)
     tasks = tuple(_parse_tasks(notebook, dict(about["tasks"]), name))
+    functions = _arguments_of_solutions(notebook)
+    try:
+        new_inputs = parse_new_inputs(about.get("new_inputs", {}), functions)
+    except NewInputsError as error:
+        raise SourceError(f"{name}: {error}") from None
     return Assignment(
         name=name,
         title=str(about["title"]),
@@ -132,7 +138,20 @@ def parse_assignment(text: str, name: str) -> Assignment:
         forbidden=forbidden,
         variable_tests=variable_tests,
         limits=limits,
+        new_inputs=new_inputs,
     )
+
+
+def _arguments_of_solutions(notebook: NotebookNode) -> dict[str, list[str]]:
+    """Return the names of the arguments of each function that a solution defines."""
+    found = {}
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and nbgrader_metadata(cell).get("solution"):
+            for node in ast.parse(cell.source).body:
+                if isinstance(node, ast.FunctionDef):
+                    arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+                    found[node.name] = [argument.arg for argument in arguments]
+    return found
 
 
 def _parse_forbidden(metadata: dict[str, Any], name: str) -> tuple[str, ...]:

@@ -53,6 +53,19 @@ class InputLimits:
     kinds: tuple[str, ...] = ()
     special: tuple[str, ...] = ()
 
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> InputLimits:
+        """Return the limits that `dataclasses.asdict` and JSON have turned into plain data."""
+        return cls(
+            data["function"],
+            data["argument"],
+            tuple((low, high) for low, high in data["sizes"]),
+            (data["values"][0], data["values"][1]) if data["values"] else None,
+            data["step"],
+            tuple(data["kinds"]),
+            tuple(data["special"]),
+        )
+
 
 def parse_limits(given: object) -> tuple[InputLimits, ...]:
     """Return the limits in the front matter of an assignment.

@@ -8,11 +8,15 @@ says whether the answer is right, and describes the answer. For example, the lin
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jaxbits_grader.authoring.assignment import Assignment
-from jaxbits_grader.authoring.assignment_source import ANSWERS_FILE, SourceError
+from jaxbits_grader.authoring.assignment_source import (
+    ANSWERS_FILE,
+    SourceError,
+    read_assignment,
+)
 
 _HEADING = re.compile(r"# %% (?P<task>[\w-]+) · (?P<kind>right|wrong): (?P<description>.+)")
 
@@ -32,6 +36,22 @@ class Answer:
     is_right: bool
     description: str
     source: str
+
+
+def read_with_right_answers(folder: Path) -> Assignment:
+    """Read the assignment in a folder together with its right answers, if there are any.
+
+    Raises:
+        SourceError: If the source or the file with the answers breaks a rule.
+    """
+    assignment = read_assignment(folder)
+    if not (folder / ANSWERS_FILE).is_file():
+        return assignment
+    right: dict[str, tuple[str, ...]] = {}
+    for answer in read_answers(folder, assignment):
+        if answer.is_right:
+            right[answer.task] = (*right.get(answer.task, ()), answer.source)
+    return replace(assignment, right_answers=right)
 
 
 def read_answers(folder: Path, assignment: Assignment) -> list[Answer]:

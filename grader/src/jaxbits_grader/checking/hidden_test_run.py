@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jaxbits_grader.authoring.assignment import Assignment
+from jaxbits_grader.authoring.assignment import Assignment, Task
 from jaxbits_grader.authoring.cell_markers import solution_source, visible_tests
 from jaxbits_grader.authoring.private_names import PrivateNames
 from jaxbits_grader.cell_names import bound_names
@@ -99,6 +99,7 @@ class _Run:
         self.assignment = record.assignment
         self.tests = KernelTests(kernel, names, record, expected)
         self.task = ""
+        self.code: list[Cell] = []  # The student's cells so far.
 
     def all_cells(self, notebook: ParsedNotebook) -> None:
         unsettled = UnsettledTests(self.assignment, notebook)
@@ -119,6 +120,7 @@ class _Run:
             self.tests.start()
             self._run_cell(cell, number)
             if cell.role is not Role.GIVEN:
+                self.code.append(cell)
                 unsettled.note_student_cell()
                 self.judge.forget_calls()
         self._note_oddities(notebook)
@@ -198,6 +200,18 @@ class _Run:
         if not self.judge.repeat_calls(self.kernel) and self.record.points[id].points:
             self.record.odd.append(
                 f"after {id}, the same call of the answer had a different result"
+            )
+        if id == list(task.points)[-1] and self.record.has_all_points(task):
+            self._compare_with_right_answers(task)
+
+    def _compare_with_right_answers(self, task: Task) -> None:
+        """Note an input that the tests of a task do not use, and for which the answer is wrong."""
+        own = (cell.source for cell in self.code if cell.grade_id in (task.id, None))
+        found = self.judge.compare_with_right_answers(self.kernel, task, "\n".join(own))
+        if found is not None:
+            self.record.odd.append(
+                f"the answer to {task.id} passes the tests, but its result is wrong for an input "
+                f"that they do not use: {found}"
             )
 
     def _judge_test(self, id: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass, field
 
-from jaxbits_grader.authoring.assignment import Assignment
+from jaxbits_grader.authoring.assignment import Assignment, Task
 from jaxbits_grader.checking.run_notes import missing_package
 from jaxbits_grader.grade_records import CellPoints
 from jaxbits_grader.running.kernel_client import CellResult
@@ -59,6 +59,10 @@ class RunRecord:
         """
         most = self.assignment.test_points[id]
         self.points[id] = CellPoints(id, most if passed else 0.0, most, message)
+
+    def has_all_points(self, task: Task) -> bool:
+        """Return whether all tests of a task have run and passed."""
+        return all((p := self.points.get(id)) and p.points == p.max_points for id in task.points)
 
     def note_missing_module(self, done: CellResult, name: str) -> str | None:
         """Note that a cell imports a module that is not installed, and return the module's name.

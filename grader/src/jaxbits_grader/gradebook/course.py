@@ -14,11 +14,13 @@ from traitlets.config import Config
 
 from jaxbits_grader.authoring.assignment import Assignment
 from jaxbits_grader.authoring.assignment_source import (
+    ANSWERS_FILE,
     SOURCE_FILE,
     find_assignments,
     read_assignment,
 )
 from jaxbits_grader.authoring.notebook_versions import student_notebook, teacher_notebook
+from jaxbits_grader.authoring.reference_answers import read_with_right_answers
 from jaxbits_grader.files import notebook_text, write_atomically
 
 _SETTINGS_FILE = "course.json"
@@ -76,7 +78,7 @@ class Course:
             raise CourseError(
                 f"assignment must be one of the course's assignments ({names}), got {name!r}"
             )
-        return read_assignment(self.source(name).parent)
+        return read_with_right_answers(self.source(name).parent)
 
     def source(self, name: str) -> Path:
         """Return the path of an assignment's source file."""
@@ -179,6 +181,9 @@ def add_assignment(course: Course, folder: Path) -> None:
     notebook = f"{name}.ipynb"
     source = (folder / SOURCE_FILE).read_text(encoding="utf-8")
     write_atomically(course.source(name), source)
+    if (folder / ANSWERS_FILE).is_file():
+        answers = (folder / ANSWERS_FILE).read_text(encoding="utf-8")
+        write_atomically(course.source(name).parent / ANSWERS_FILE, answers)
     teachers = notebook_text(teacher_notebook(assignment))
     write_atomically(course.root / "source" / name / notebook, teachers)
     done = nbgrader_api(course).generate_assignment(name, force=True, create=True)

@@ -43,6 +43,7 @@ _SETTINGS = (
     "jax_threefry_partitionable",
 )
 Ask = Callable[[dict[str, Any]], dict[str, Any]]
+Note = Callable[[Any, tuple[Any, ...], dict[str, Any]], None]
 
 
 class Channel(Codec):
@@ -51,11 +52,13 @@ class Channel(Codec):
     Args:
         ask: A function that sends a request and returns the reply.
         names: The names that the judge's given cells and tests define.
+        note: A function that is called with each function, its positional arguments, and its
+            keyword arguments, before the call without tracers is sent.
     """
 
-    def __init__(self, ask: Ask, names: dict[str, Any]) -> None:
+    def __init__(self, ask: Ask, names: dict[str, Any], note: Note | None = None) -> None:
         super().__init__()
-        self._ask, self._names = ask, names
+        self._ask, self._names, self._note = ask, names, note
         self._given: dict[int, str] = {}
         self._inputs: list[Any] | None = None
         self._outputs: list[Any] = []
@@ -167,6 +170,8 @@ class Channel(Codec):
         used = find_used_again(args, kwargs)
         if any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves((fn, args, kwargs))):
             return self._call_traced(fn, args, kwargs)
+        if self._note is not None:
+            self._note(fn, args, kwargs)
         request = {
             "do": "call", "fn": self.encode(fn), "args": [self.encode(arg) for arg in args],
             "kwargs": {key: self.encode(value) for key, value in kwargs.items()},
@@ -222,7 +227,7 @@ class Channel(Codec):
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
         # The notebook may have other settings, but the test decides about its own calls.
-        reply = self._ask({**request, "settings": _current_settings()})
+        reply = self._ask({**request, "settings": current_settings()})
         if "error" in reply:
             kinds, message = reply["error"]
             if kinds == "NotPlain":
@@ -246,7 +251,8 @@ def _jit_tracer() -> type:
     return found[0]
 
 
-def _current_settings() -> dict[str, Any]:
+def current_settings() -> dict[str, Any]:
+    """Return the settings of JAX that can change what an answer returns."""
     return {name: getattr(jax.config, name, None) for name in _SETTINGS}
 
 

@@ -109,6 +109,20 @@ class Judge:
             done.get("cannot"),
         )
 
+    def compare(self, comparison: dict[str, Any], ask: Callable[[str], str | None]) -> str | None:
+        """Call answers with new inputs, and describe a call whose result is wrong, if any.
+
+        Args:
+            comparison: What `reference_comparison.Comparison.to_data` returned.
+            ask: A function that sends a request to the student's process and returns the reply.
+
+        Raises:
+            JudgeEnded: If the judge's process ends or takes too long.
+        """
+        self._send({"compare": comparison})
+        found = self._wait(ask).get("difference")
+        return None if found is None else str(found)
+
     def _wait(self, ask: Callable[[str], str | None]) -> dict[str, Any]:
         """Wait until a command has finished, and forward the judge's requests in the meantime."""
         deadline = time.monotonic() + self._limits.cell_seconds

@@ -4,7 +4,8 @@
 as JSON. The command ``{"given": source, "names": […]}`` runs a given cell, and ``{"test": source,
 "answers": […]}`` runs a test in which the listed names stand for a student's answers. While a test
 runs, the process writes requests for the student's process, such as ``{"ask": {…}}``, and reads the
-reply from the next line. At the end of each command, it writes ``{"done": …}``.
+reply from the next line. The command ``{"compare": …}`` calls an answer with new inputs. At the end
+of each command, the process writes ``{"done": …}``.
 """
 
 from __future__ import annotations
@@ -13,16 +14,26 @@ import contextlib
 import json
 import linecache
 import os
+import random
 import re
 import sys
 import traceback
 import types
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, TextIO
 
-from jaxbits_grader.judging.channel import Channel
+from jaxbits_grader.judging.channel import Channel, current_settings
+from jaxbits_grader.judging.fuzzing.call_recorder import CallRecorder
+from jaxbits_grader.judging.fuzzing.reference_comparison import Comparison, compare_with_references
+from jaxbits_grader.judging.fuzzing.transformed_answers import (
+    TransformedAnswer,
+    note_transformed,
+    unwrap_arguments,
+    unwrap_arguments_of_module,
+)
 from jaxbits_grader.judging.remote_objects import CannotSplit, Remote
 
 _TEST = "<test>"
@@ -45,13 +56,15 @@ class _Detectors:
             if any(self._involves_answer(value) for value in (*args, *kwargs.values())):
                 self._skipped.add(f"detect.{name}")
                 return []
-            return found(*args, **kwargs)
+            return unwrap_arguments(found)(*args, **kwargs)
 
         return check
 
     def _involves_answer(self, value: Any) -> bool:
         if isinstance(value, Remote):
             return True
+        if isinstance(value, TransformedAnswer):
+            return self._involves_answer(value.transformed)
         if isinstance(value, list | tuple):
             return any(map(self._involves_answer, value))
         function = getattr(value, "__wrapped__", value)
@@ -80,15 +93,21 @@ class Judge:
     Args:
         read: A function that returns the next line of input.
         write: A function that writes a line of output.
+        recorder: What records the calls of answers. The caller must keep it.
     """
 
-    def __init__(self, read: Callable[[], str], write: Callable[[str], Any]) -> None:
+    def __init__(
+        self, read: Callable[[], str], write: Callable[[str], Any], recorder: CallRecorder
+    ) -> None:
         self._read, self._write = read, write
         main = types.ModuleType("__main__")
         sys.modules["__main__"] = main
         self.names = vars(main)
         self.skipped: set[str] = set()
-        self.channel = Channel(self._ask, self.names)
+        # Only `main` refers to the recorder, see `CallRecorder.weak_note`.
+        self._recorder = weakref.ref(recorder)
+        self._note = recorder.weak_note()
+        self.channel = Channel(self._ask, self.names, self._note)
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         self._write(json.dumps({"ask": request}))
@@ -109,6 +128,7 @@ class Judge:
         if isinstance(detect, types.ModuleType):
             self.names["detect"] = _Detectors(detect, self.names, self.skipped)
         if isinstance(testing, types.ModuleType):
+            unwrap_arguments_of_module(testing)
             testing.count_compilations = _count_nothing(self.skipped)  # type: ignore[attr-defined]
         return failure
 
@@ -118,7 +138,8 @@ class Judge:
         self.channel.sent_recorder = self.channel.transformed = False
         try:
             self._bind(answers)
-            failure = self._run(source)
+            with note_transformed(self._note, self._calls_of_answers().is_answer, _TEST):
+                failure = self._run(source)
         except CannotSplit as reason:
             return {"cannot": str(reason)}
         if _PATCHES.search(source):
@@ -133,9 +154,27 @@ class Judge:
     def _bind(self, answers: list[str]) -> None:
         for name in answers:
             try:
-                self.names[name] = self.channel.get(name)
+                self.names[name] = found = self.channel.get(name)
             except NameError:
                 self.names.pop(name, None)
+            else:
+                self._calls_of_answers().add_answer(name, found)
+
+    def _calls_of_answers(self) -> CallRecorder:
+        recorder = self._recorder()
+        assert recorder is not None
+        return recorder
+
+    def compare(self, comparison: Comparison) -> dict[str, Any]:
+        """Call answers with new inputs, and describe a call whose result is wrong, if any."""
+        calls = self._calls_of_answers().calls
+        try:
+            found = compare_with_references(comparison, self.names, calls, random.Random())
+        except (CannotSplit, Exception):
+            # The arguments and results of some answers cannot be compared, and a comparison that
+            # fails must not keep the judge from running the next test.
+            found = None
+        return {"difference": found}
 
     def _run(self, source: str) -> dict[str, Any]:
         linecache.cache[_TEST] = (len(source), None, source.splitlines(keepends=True), _TEST)
@@ -156,6 +195,8 @@ class Judge:
             command = json.loads(line)
             if "given" in command:
                 done = self.run_given(command["given"], command["names"], command["answers"])
+            elif "compare" in command:
+                done = self.compare(Comparison.from_data(command["compare"]))
             else:
                 done = self.run_test(command["test"], command["answers"])
             self._write(json.dumps({"done": done}))
@@ -168,7 +209,8 @@ def main() -> int:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     warnings.simplefilter("ignore")
-    Judge(sys.stdin.readline, lambda text: channel.write(text + "\n")).serve()
+    recorder = CallRecorder(current_settings)
+    Judge(sys.stdin.readline, lambda text: channel.write(text + "\n"), recorder).serve()
     return 0
 
 

@@ -7,19 +7,25 @@ import hashlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-from jaxbits_grader.authoring.assignment import Assignment
+from jaxbits_grader.authoring.assignment import Assignment, Task
 from jaxbits_grader.authoring.cell_markers import solution_source
 from jaxbits_grader.authoring.variants import draw_variant
 from jaxbits_grader.cell_names import bound_names, used_names
 from jaxbits_grader.judging.call_log import CallLog
+from jaxbits_grader.judging.fuzzing.code_numbers import numbers_in
+from jaxbits_grader.judging.fuzzing.reference_comparison import Comparison
 from jaxbits_grader.judging.judge import Judge, JudgeEnded, JudgeNotStarted, Verdict, launch_judge
 from jaxbits_grader.notebook import nbgrader_metadata
 from jaxbits_grader.running.kernel_client import Kernel, KernelNotStarted
 from jaxbits_grader.running.limits import Limits
 
 _SERVER = "__import__('jaxbits_grader.judging.answer_server', fromlist=['x'])"
+# What comparing with right answers may add to each function of a task, in seconds, and what it may
+# add if the student's code has numbers that occur nowhere in the assignment.
+_COMPARISON_SECONDS, _COMPARISON_SECONDS_WITH_NUMBERS = 0.4, 5.0
 # What repeating calls may add to each test. A test usually takes longer than this.
 _REPEATED_CALLS, _REPEATED_SECONDS = 2, 0.05
 
@@ -151,6 +157,58 @@ class JudgeSession:
             most=_REPEATED_CALLS,
             seconds=_REPEATED_SECONDS,
         )
+
+    def compare_with_right_answers(self, kernel: Kernel, task: Task, code: str) -> str | None:
+        """Call the answers to a task with new inputs, and compare them with right answers.
+
+        Args:
+            kernel: The kernel.
+            task: The task.
+            code: The student's code for the task, whose numbers some of the inputs contain.
+
+        Returns:
+            A description of a call for which the answer is wrong, or None.
+
+        Raises:
+            RunEnded: If the kernel died or had to be killed.
+        """
+        assignment = self._assignment
+        solution = solution_source(assignment.cell(task.id).source)
+        functions = {
+            name: arguments
+            for name, arguments in assignment.new_inputs.items()
+            if name in bound_names(solution)
+        }
+        right = assignment.right_answers.get(task.id, ())
+        if self._judge is None or not functions or not right:
+            return None
+        unusual = [number for number in numbers_in(code) if number not in self._usual_numbers]
+        comparison = Comparison(
+            functions,
+            [
+                solution_source(assignment.cell(above.id).source)
+                for above in assignment.tasks_above(task)
+            ],
+            [solution, *right],
+            assignment.limits,
+            unusual,
+            _COMPARISON_SECONDS_WITH_NUMBERS if unusual else _COMPARISON_SECONDS,
+        )
+        try:
+            return self._judge.compare(
+                comparison.to_data(), lambda request: self._ask(kernel, request)
+            )
+        except JudgeEnded:
+            self._judge = None  # The next test starts another one.
+            return None
+
+    @cached_property
+    def _usual_numbers(self) -> frozenset[float]:
+        """The numbers that occur in the assignment, in its solutions, or in other right answers."""
+        cells = self._assignment.notebook.cells
+        sources = [cell.source for cell in cells if cell.cell_type == "code"]
+        answers = (one for some in self._assignment.right_answers.values() for one in some)
+        return frozenset(n for source in (*sources, *answers) for n in numbers_in(source))
 
     def _ask(self, kernel: Kernel, request: str) -> str | None:
         return kernel.evaluate(f"{_SERVER}.answer({request!r}, {self._prefix!r})")

@@ -1,0 +1,146 @@
+"""Compare the result of an answer with those of right answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxbits_grader.judging.fuzzing.argument_parts import is_key
+
+# How far a number may be from that of the solution, relative to this number and to the largest.
+_RTOL, _ATOL = 1e-4, 1e-5
+# How far right answers may be apart, and how much farther an answer may be from them.
+_MOST_RTOL, _MOST_ATOL, _SLACK = 1e-3, 1e-4, 10.0
+
+
+class NoAgreement(Exception):
+    """Raised if right answers disagree, or if their results are no plain data."""
+
+
+def agrees(result: Any, references: Sequence[Any], atol: float = 0.0) -> bool:
+    """Return whether a result is close to those of right answers.
+
+    Types, dtypes, and weak types are ignored, because right answers may differ in them. Where the
+    numbers of right answers differ because of rounding, those of the result may differ, too.
+
+    Args:
+        result: The result of an answer.
+        references: The results of right answers.
+        atol: How far numbers may be apart, in addition to rounding errors.
+
+    Raises:
+        NoAgreement: If the right answers disagree, or if their results are no plain data.
+
+    Example:
+        >>> agrees([1.0, 2.0], [np.array([1.0, 2.0]), (1.0, 2.0)])
+        True
+        >>> agrees([1.0, 3.0], [np.array([1.0, 2.0])])
+        False
+    """
+    first, *others = [_flatten(reference) for reference in references]
+    spread = [_distance(a, b, atol) for other in others for a, b in _pairs(first, other)]
+    if any(one is None for one in spread):
+        raise NoAgreement("right answers disagree")
+    try:
+        found = _flatten(result)
+    except NoAgreement:
+        return False
+    if found.keys() != first.keys():
+        return False
+    for n, (path, expected) in enumerate(first.items()):
+        own = [distance for distance in spread[n :: len(first)] if distance is not None]
+        more = atol + (_SLACK * np.max(own, axis=0) if own else 0.0)
+        if not _is_close(expected, found[path], more):
+            return False
+    return True
+
+
+def _pairs(first: dict[str, Any], other: dict[str, Any]) -> list[tuple[Any, Any]]:
+    if first.keys() != other.keys():
+        raise NoAgreement("right answers have different structures")
+    return [(value, other[path]) for path, value in first.items()]
+
+
+def _flatten(value: Any, path: str = "") -> dict[str, Any]:
+    """Return the arrays and strings in nested containers, keyed by their paths.
+
+    A list of numbers counts as an array, and a list counts as a tuple.
+
+    Raises:
+        NoAgreement: If a part is something else, such as a function.
+    """
+    if value is None or isinstance(value, str):
+        return {path: value}
+    if is_key(value):
+        return {path: np.asarray(jax.random.key_data(value))}
+    if isinstance(value, bool | int | float | complex | np.generic | np.ndarray | jax.Array):
+        found = np.asarray(value)
+        if found.dtype == object:  # An example is an integer with more than 64 bits.
+            return {path: str(value)}
+        return {path: found if found.dtype.kind in "biufc" else found.astype(np.float64)}
+    if isinstance(value, dict):
+        parts = [(repr(key), value[key]) for key in sorted(value, key=repr)]
+    elif isinstance(value, list | tuple):
+        if value and all(map(_is_scalar, value)):
+            return _flatten(np.array([np.asarray(part)[()] for part in value]), path)
+        parts = [(str(n), part) for n, part in enumerate(value)]
+    else:
+        leaves = jax.tree.leaves(value)
+        if len(leaves) == 1 and leaves[0] is value:
+            raise NoAgreement(f"a result is of type {type(value).__name__}")
+        parts = [(str(n), leaf) for n, leaf in enumerate(leaves)]
+    flat: dict[str, Any] = {f"{path}/": len(parts)}
+    for key, part in parts:
+        flat |= _flatten(part, f"{path}/{key}")
+    return flat
+
+
+def _is_scalar(value: Any) -> bool:
+    if is_key(value) or not isinstance(
+        value, bool | int | float | np.generic | np.ndarray | jax.Array
+    ):
+        return False
+    return np.ndim(value) == 0
+
+
+def _is_exact(value: Any) -> bool:
+    return not isinstance(value, np.ndarray) or value.dtype.kind in "biu"
+
+
+def _distance(a: Any, b: Any, atol: float) -> Any:
+    """Return the absolute differences of two parts, or None if they differ by too much."""
+    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
+        return 0.0 if type(a) is type(b) and a == b else None
+    if a.shape != b.shape or (_is_exact(a) and not np.array_equal(a, b)):
+        return None
+    if _is_exact(a):
+        return 0.0
+    a, b = _wide(a), _wide(b)
+    if not np.isclose(b, a, _MOST_RTOL, _MOST_ATOL * _largest(a) + atol, equal_nan=True).all():
+        return None
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(np.abs(a - b))
+
+
+def _is_close(expected: Any, found: Any, more: Any) -> bool:
+    if not (isinstance(expected, np.ndarray) and isinstance(found, np.ndarray)):
+        return type(expected) is type(found) and bool(expected == found)
+    if expected.shape != found.shape:
+        return False
+    if _is_exact(expected):
+        return bool(np.array_equal(expected, found))
+    a, b = _wide(expected), _wide(found)
+    atol = _ATOL * _largest(a) + more
+    return bool(np.isclose(b, a, _RTOL, atol, equal_nan=True).all())
+
+
+def _wide(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def _largest(array: np.ndarray) -> float:
+    finite = np.abs(array[np.isfinite(array)])
+    return float(finite.max()) if finite.size else 0.0
