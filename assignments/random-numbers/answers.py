@@ -1386,23 +1386,6 @@ def cards(key, count, chances):
     }
 
 
-# %% cards · wrong: uses the key of card 30,000 for all later cards
-def cards(key, count, chances):
-    """Return the symbol, star, place, and tint of `count` cards as a dict."""
-
-    def card(number):
-        own = jax.random.fold_in(key, jnp.minimum(number, 30_000))
-        symbol, star, place, tint = jax.random.split(own, 4)
-        return {
-            "symbol": jax.random.categorical(symbol, jnp.log(chances)),
-            "star": jax.random.bernoulli(star, 0.25),
-            "place": jax.random.uniform(place, (2,)),
-            "tint": jax.random.normal(tint, (3,)),
-        }
-
-    return jax.vmap(card)(jnp.arange(count))
-
-
 # %% cards · wrong: uses the first half of the key only for the first 30,000 cards
 def cards(key, count, chances):
     """Return the symbol, star, place, and tint of `count` cards as a dict."""
