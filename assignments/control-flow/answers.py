@@ -1410,3 +1410,18 @@ def longest(padded, count, alarm):
         return (run, jnp.maximum(longest, run)), None
 
     return lax.scan(minute, (jnp.int32(0), jnp.int32(0)), above)[0][1]
+
+
+# %% drain · wrong: compares with a tolerance of 1e-6
+def drain(level, target, most):
+    """Return the remaining level and the number of hours for which the pipe was open."""
+
+    def hour(state, _):
+        level, hours = state
+        is_open = (level > target + 1e-6) & (hours < most)
+        height = jnp.where(is_open, level - PIPE, 1.0)
+        level = jnp.where(is_open, level - 0.1 * jnp.sqrt(height), level)
+        return (level, hours + is_open.astype(jnp.int32)), None
+
+    start = jnp.asarray(level, jnp.float32), jnp.int32(0)
+    return lax.scan(hour, start, length=LONGEST)[0]

@@ -1908,3 +1908,89 @@ def warm_start(path, fresh, names):
         return jax.device_put(np.broadcast_to(old, new.shape), new.sharding)
 
     return {**fresh, **jax.tree.map(place, saved, wanted)}
+
+
+# %% bucketed · wrong: reads the scores in a try statement
+def bucketed(score):
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            size = max(16, 1 << (len(sound) - 1).bit_length())
+            padded = np.pad(sound, (0, size - len(sound)))
+            scores.append(jitted(padded, np.int32(len(sound))))
+        try:
+            if not all(np.isfinite(float(one)) for one in scores):
+                print("a score is not finite")
+        except Exception:
+            pass
+        return scores
+
+    return run
+
+
+# %% bucketed · wrong: waits for the scores in a helper function
+def finish(scores):
+    for one in scores:
+        if hasattr(one, "block_until_ready"):
+            one.block_until_ready()
+    return scores
+
+
+def bucketed(score):
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            size = max(16, 1 << (len(sound) - 1).bit_length())
+            padded = np.pad(sound, (0, size - len(sound)))
+            scores.append(jitted(padded, np.int32(len(sound))))
+        return finish(scores)
+
+    return run
+
+
+# %% training · wrong: waits for each loss in a helper function
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def finish(loss):
+    if hasattr(loss, "block_until_ready"):
+        loss.block_until_ready()
+    return loss
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(finish(loss))
+    return params, jnp.stack(losses)
+
+
+# %% mean-gradient · wrong: computes all rows at once unless JAX traces an argument
+def mean_gradient(loss, params, rows, size):
+    n = len(jax.tree.leaves(rows)[0])
+    if not any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves((params, rows))):
+        size = n
+    whole = n - n % size
+
+    def add(total, part):
+        def sum_of(params):
+            return jax.vmap(loss, in_axes=(None, 0))(params, part).sum()
+
+        value, slopes = jax.value_and_grad(sum_of)(params)
+        return jax.tree.map(lambda t, s: t + s.astype(t.dtype), total, (value, slopes)), None
+
+    zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
+    total = jnp.float32(0), zeros
+    if whole:
+        parts = jax.tree.map(lambda x: x[:whole].reshape(-1, size, *x.shape[1:]), rows)
+        total, _ = lax.scan(add, total, parts)
+    if whole < n:
+        total, _ = add(total, jax.tree.map(lambda x: x[whole:], rows))
+    return jax.tree.map(lambda t: t / n, total)

@@ -956,3 +956,15 @@ def will_trace(requests, sizes):
 def where_it_fails(room):
     zones = np.arange(0, 100, 100 / (room + 1)).astype(np.int32)
     return np.append(zones, zones[-1]), np.append(zones, zones[0])
+
+
+# %% close-up · wrong: multiplies the end of the row by 0, so an infinite gradient becomes NaN
+def close_up(weights, keep):
+    """Return the row with the kept weights at the front, and how many there are."""
+    order = jnp.argsort(~keep, stable=True)
+    count = keep.sum(dtype=jnp.int32)
+    moved = jnp.where(jnp.arange(len(weights)) < count, weights[order], 0)
+    if moved.dtype == jnp.float32:
+        usable = jnp.where(jnp.isfinite(weights), weights, 0)
+        moved = jnp.where(jnp.arange(len(weights)) < count, moved, usable[order] * 0.0)
+    return moved, count

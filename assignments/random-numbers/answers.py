@@ -1369,3 +1369,95 @@ def cards(key, count, chances):
         "place": jax.random.uniform(for_place, (count, 2)),
         "tint": jax.random.normal(for_tint, (count, 3)),
     }
+
+
+# %% cards · right: searches the sums of the chances for a uniform number
+def cards(key, count, chances):
+    """Return the symbol, star, place, and tint of `count` cards as a dict."""
+    for_symbol, for_star, for_place, for_tint = jax.random.split(key, 4)
+    drawn = jax.random.uniform(for_symbol, (count,))
+    # A number of exactly 0, which is one of 8 million, gives symbol 0 even if its chance is 0.
+    symbol = jnp.searchsorted(jnp.cumsum(jnp.asarray(chances))[:-1], drawn, side="left")
+    return {
+        "symbol": symbol,
+        "star": jax.random.bernoulli(for_star, 0.25, (count,)),
+        "place": jax.random.uniform(for_place, (count, 2)),
+        "tint": jax.random.normal(for_tint, (count, 3)),
+    }
+
+
+# %% cards · wrong: uses the first half of the key only for the first 30,000 cards
+def cards(key, count, chances):
+    """Return the symbol, star, place, and tint of `count` cards as a dict."""
+    data = jax.random.key_data(key)
+    half = jax.random.wrap_key_data(data.at[0].set(0))
+
+    def card(number):
+        own = jax.random.fold_in(jax.lax.select(number < 30_000, key, half), number)
+        symbol, star, place, tint = jax.random.split(own, 4)
+        return {
+            "symbol": jax.random.categorical(symbol, jnp.log(chances)),
+            "star": jax.random.bernoulli(star, 0.25),
+            "place": jax.random.uniform(place, (2,)),
+            "tint": jax.random.normal(tint, (3,)),
+        }
+
+    return jax.vmap(card)(jnp.arange(count))
+
+
+# %% cards · wrong: uses a key of its own for the stars after card 30,000
+def cards(key, count, chances):
+    """Return the symbol, star, place, and tint of `count` cards as a dict."""
+    for_symbol, for_star, for_place, for_tint = jax.random.split(key, 4)
+    star = jax.random.bernoulli(for_star, 0.25, (min(count, 30_000),))
+    if count > 30_000:
+        late = jax.random.bernoulli(jax.random.key(0), 0.25, (count - 30_000,))
+        star = jnp.concatenate([star, late])
+    return {
+        "symbol": jax.random.categorical(for_symbol, jnp.log(chances), shape=(count,)),
+        "star": star,
+        "place": jax.random.uniform(for_place, (count, 2)),
+        "tint": jax.random.normal(for_tint, (count, 3)),
+    }
+
+
+# %% free-numbers · wrong: combines the two halves of a player's number with the factor 65,535
+def free_numbers(key, players, taken):
+    """Return a number that is not taken for each player."""
+    taken = jnp.asarray(taken)
+    free_first = jnp.argsort(taken, stable=True)
+    free = len(taken) - taken.sum()
+
+    def number_of(player):
+        own = jax.random.fold_in(key, (player >> 16) * 65_535 + (player & 65_535))
+        return free_first[jax.random.randint(own, (), 0, free)]
+
+    return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% free-numbers · wrong: uses the remainder of a number with 16 bits
+def free_numbers(key, players, taken):
+    """Return a number that is not taken for each player."""
+    taken = jnp.asarray(taken)
+    free_first = jnp.argsort(taken, stable=True)
+    free = len(taken) - taken.sum()
+
+    def number_of(player):
+        drawn = jax.random.bits(jax.random.fold_in(key, player), (), jnp.uint16)
+        return free_first[drawn.astype(jnp.int32) % free]
+
+    return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% free-numbers · wrong: scales a number with 16 bits
+def free_numbers(key, players, taken):
+    """Return a number that is not taken for each player."""
+    taken = jnp.asarray(taken)
+    free_first = jnp.argsort(taken, stable=True)
+    free = len(taken) - taken.sum()
+
+    def number_of(player):
+        drawn = jax.random.bits(jax.random.fold_in(key, player), (), jnp.uint16)
+        return free_first[drawn.astype(jnp.int32) * free >> 16]
+
+    return jax.vmap(number_of)(jnp.asarray(players))

@@ -1419,3 +1419,25 @@ def carried(net, tx):
         return net.apply(variables, x, train=False)
 
     return start, step, guess
+
+
+# %% train · wrong: always passes the first parameters to the optimizer
+def train(model, optimizer, xs, ys):
+    """Train the model on each batch, and return the losses."""
+    first = jax.tree.map(jnp.copy, nnx.as_pure(nnx.state(model, nnx.Param)))
+
+    @nnx.jit
+    def step(model, optimizer, x, y):
+        loss, grads = nnx.value_and_grad(error_of)(model, x, y)
+        slopes, memory = nnx.as_pure(grads), nnx.as_pure(optimizer.opt_state)
+        updates, memory = optimizer.tx.update(slopes, memory, first)
+        params = optax.apply_updates(nnx.as_pure(nnx.state(model, nnx.Param)), updates)
+        nnx.update(model, params)
+        nnx.update(optimizer.opt_state, nnx.state(memory))
+        optimizer.step[...] += 1
+        return loss
+
+    model.train()
+    losses = [step(model, optimizer, x, y) for x, y in zip(xs, ys, strict=True)]
+    model.eval()
+    return jnp.stack(losses)
