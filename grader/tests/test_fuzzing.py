@@ -33,6 +33,7 @@ from jaxbits_grader.judging.fuzzing.transformed_answers import (
     unwrap_arguments,
     without_note,
 )
+from jaxbits_grader.judging.remote_objects import NoReply
 from jaxbits_grader.notebook import ParsedNotebook
 from jaxbits_grader.running.limits import Limits
 
@@ -65,7 +66,7 @@ def difference(
     rng = random.Random(0)
     parsed = parse_limits(limits)
     drawer = InputDrawer(references[0], calls, inputs, parsed, numbers or [], rng)
-    return find_difference(answer, references, [drawer], rng, seconds=10.0)
+    return find_difference(answer, references, [drawer], rng, seconds=2.0)
 
 
 CALL = RecordedCall("total", (np.arange(6, dtype=np.float32),), {})
@@ -103,6 +104,13 @@ def test_an_answer_that_raises_an_exception_is_noted() -> None:
 
     found = difference(answer, {"total.row": {"size": [1, 9]}}, CALL)
     assert found == "total(NumPy float32[1]), where it raises ValueError"
+
+
+def test_an_answer_that_does_not_reply_in_time_is_not_noted() -> None:
+    def answer(row: Any) -> Any:
+        raise NoReply("the student's process does not answer")
+
+    assert difference(answer, {"total.row": {"size": [1, 9]}}, CALL) is None
 
 
 @pytest.mark.parametrize("numbers", [[], [3.0, 1234]])

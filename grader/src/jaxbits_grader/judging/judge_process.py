@@ -34,7 +34,7 @@ from jaxbits_grader.judging.fuzzing.transformed_answers import (
     unwrap_arguments,
     unwrap_arguments_of_module,
 )
-from jaxbits_grader.judging.remote_objects import CannotSplit, Remote
+from jaxbits_grader.judging.remote_objects import CannotSplit, NoReply, Remote
 
 _TEST = "<test>"
 # If a test replaces functions temporarily, it replaces them only in the judge's process.
@@ -113,7 +113,7 @@ class Judge:
         self._write(json.dumps({"ask": request}))
         reply = json.loads(self._read())
         if not isinstance(reply, dict) or not {"value", "error"} & set(reply):
-            raise ConnectionError("the student's process does not answer")
+            raise NoReply("the student's process does not answer")
         return reply
 
     def run_given(self, source: str, names: list[str], answers: list[str]) -> dict[str, Any]:

@@ -23,6 +23,10 @@ class ChangedArgument(BaseException):
     """
 
 
+class NoReply(Exception):
+    """Raised if the student's process does not answer, for example because it takes too long."""
+
+
 class _Channel(Protocol):
     """What a remote object needs from the channel to the student's process."""
 

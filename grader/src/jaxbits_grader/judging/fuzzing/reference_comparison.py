@@ -24,6 +24,7 @@ from jaxbits_grader.judging.fuzzing.recorded_calls import (
     RecordedCalls,
     describe_call,
 )
+from jaxbits_grader.judging.remote_objects import ChangedArgument, NoReply
 
 _MAX_DRAWS = 3000
 _PERTURBED = 4  # How many inputs with other last digits to try.
@@ -170,6 +171,10 @@ def _difference(
     agrees(expected, [expected])  # Raises NoAgreement unless the result is plain data.
     try:
         result, error = own(call), ""
+    except NoReply as reason:
+        raise NoAgreement(str(reason)) from None
+    except ChangedArgument:
+        result, error = None, ", where it changes an argument"
     except Exception as raised:
         result, error = None, f", where it raises {type(raised).__name__}"
     if not error and agrees(result, [expected], atol):
