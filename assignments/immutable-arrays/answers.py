@@ -1181,3 +1181,40 @@ def rehearse(step, plan, orders):
         mine = jax.tree.map(lambda leaf: leaf * leaf.dtype.type(1), plans[-1])
         plans.append(step(mine, order))
     return plans
+
+
+# %% sell · wrong: writes the requests in reverse order, so that the first one is written last
+def sell(plan, requests, first):
+    plan = jnp.asarray(plan)
+    rows, seats = jnp.asarray(requests)[::-1, 0], jnp.asarray(requests)[::-1, 1]
+    order = jnp.arange(len(requests), dtype=jnp.int32)
+    winner = jnp.zeros(plan.shape, jnp.int32).at[rows, seats].set(order[::-1])
+    rows, seats = rows[::-1], seats[::-1]
+    got = (plan[rows, seats] == -1) & (winner[rows, seats] == order)
+    asked = jnp.zeros(plan.shape, bool).at[rows, seats].set(True)
+    return jnp.where((plan == -1) & asked, first + winner, plan), got
+
+
+# %% new-bytes · wrong: creates a small identity matrix to see the width of a number
+def new_bytes(shape, dtype, updates, result, history, how):
+    n = 1
+    for length in shape:
+        n *= length
+    one, other = (np.eye(1, dtype=jnp.dtype(name)).nbytes for name in (dtype, result))
+    out = updates if history else 1
+    if how == "eager":
+        return n * (updates * one + (out * other if dtype != result else 0))
+    if how == "donated" and dtype == result:
+        out -= 1
+    return n * out * other
+
+
+# %% soften · wrong: repeats the update for all lamps with a step above 0
+def soften(levels, step):
+    levels = jnp.asarray(levels)
+    step = jnp.maximum(step, 1e-7)
+
+    def once(_, x):
+        return x.at[1:].max(x[:-1] - step).at[:-1].max(x[1:] - step)
+
+    return lax.fori_loop(0, len(levels), once, levels)

@@ -58,6 +58,17 @@ def agrees(result: Any, references: Sequence[Any], atol: float = 0.0) -> bool:
     return True
 
 
+def is_finite(result: Any) -> bool:
+    """Return whether all floating-point numbers in a result are finite.
+
+    Example:
+        >>> is_finite({"a": [1.0, 2]}), is_finite(jnp.inf)
+        (True, False)
+    """
+    arrays = [part for part in _flatten(result).values() if isinstance(part, np.ndarray)]
+    return all(np.isfinite(array).all() for array in arrays if array.dtype.kind in "fc")
+
+
 def _pairs(first: dict[str, Any], other: dict[str, Any]) -> list[tuple[Any, Any]]:
     if first.keys() != other.keys():
         raise NoAgreement("right answers have different structures")

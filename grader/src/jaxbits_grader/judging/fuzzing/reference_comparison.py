@@ -16,7 +16,7 @@ from typing import Any
 
 from jaxbits_grader.authoring.input_limits import InputLimits
 from jaxbits_grader.authoring.new_inputs import NewInputs
-from jaxbits_grader.judging.fuzzing.agreement import NoAgreement, agrees
+from jaxbits_grader.judging.fuzzing.agreement import NoAgreement, agrees, is_finite
 from jaxbits_grader.judging.fuzzing.input_drawer import InputDrawer
 from jaxbits_grader.judging.fuzzing.perturbation import perturbed
 from jaxbits_grader.judging.fuzzing.recorded_calls import (
@@ -27,6 +27,7 @@ from jaxbits_grader.judging.fuzzing.recorded_calls import (
 from jaxbits_grader.judging.remote_objects import ChangedArgument, NoReply
 
 _MAX_DRAWS = 3000
+_GRADIENTS = {"grad", "value_and_grad"}
 _PERTURBED = 4  # How many inputs with other last digits to try.
 
 
@@ -169,6 +170,8 @@ def _difference(
 ) -> str | None:
     expected = first.result(call)
     agrees(expected, [expected])  # Raises NoAgreement unless the result is plain data.
+    if _GRADIENTS.intersection(call.transforms.names) and not is_finite(expected):
+        raise NoAgreement("where a gradient does not exist, right answers may return anything")
     try:
         result, error = own(call), ""
     except NoReply as reason:
