@@ -756,6 +756,24 @@ def scan_task(*sources: str) -> ScanFindings:
             "cell 5, line 2",
             "measured",
         ),
+        (
+            ["T = {}\ndef g():\n    T[1] = measured(1)\ng()", "def f(x):\n    return T[x]"],
+            "cell 4, line 3",
+            "measured",
+        ),
+        (
+            ["T = []\nfor x in [1, 2]:\n    T.append(measured(x))\ndef f(x):\n    return T[x]"],
+            "cell 4, line 3",
+            "measured",
+        ),
+        (
+            [
+                "T = []\ndef put(t, x):\n    t.append(x)\nput(T, measured(1))",
+                "def f(x):\n    return T[x]",
+            ],
+            "cell 4, line 4",
+            "measured",
+        ),
     ],
 )
 def test_answer_that_uses_forbidden_name_is_odd(sources: list[str], line: str, name: str) -> None:
@@ -774,6 +792,9 @@ def test_answer_that_uses_forbidden_name_is_odd(sources: list[str], line: str, n
         ["def f(x):\n    return x\nprint(measured(3), f(3))\nseen = measured(3)"],
         ["def f(x):\n    return 'other'", "def other(x):\n    return jnp.sum(x)"],
         ["def f(x):", "def compare(x):\n    return f(x) == measured(x)"],
+        ["T = [1]\nprint(T, measured(1))\ndef f(x):\n    return T[x]"],
+        ["import math\nprint(math.sqrt(measured(1)))\ndef f(x):\n    return math.sqrt(x)"],
+        ["T = {}\nT.get(measured(1))\ndef f(x):\n    return T[x]"],
     ],
 )
 def test_answer_that_uses_no_forbidden_name_is_not_odd(sources: list[str]) -> None:

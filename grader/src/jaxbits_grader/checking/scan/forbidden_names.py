@@ -8,11 +8,12 @@ in its code.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from jaxbits_grader.cell_names import bound_names, local_names, parameter_names
 from jaxbits_grader.checking.scan.ast_utils import is_too_long, parse_cell
+from jaxbits_grader.checking.scan.changed_names import changed_names
 from jaxbits_grader.notebook import Cell, ParsedNotebook
 
 # These use only the keys of a dictionary, such as a dictionary of programs.
@@ -26,6 +27,7 @@ _MODULES = frozenset({"flax", "jax", "jnp", "lax", "nnx"})
 _DESCRIPTIONS = frozenset({"jax.Array", "jax.dtypes", "jax.typeof"})
 # These look up a global variable by a string.
 _LOOK_UP = frozenset({"eval", "exec", "globals", "locals", "vars"})
+_DEFINITIONS = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
 class ForbiddenUse(NamedTuple):
@@ -66,7 +68,9 @@ def forbidden_uses(
         >>> list(forbidden_uses(*notebooks, {"f": ["measured"]}))
         [ForbiddenUse(task='f', name='measured', cell=0, line=1)]
     """
-    statements = _own_statements(notebook, released) if forbidden else {}
+    own = list(_own_statements(notebook, released)) if forbidden else []
+    statements = _statements_by_name(own, lambda tree: bound_names(ast.unparse(tree)))
+    changes = _statements_by_name(own, lambda tree: changed_names(tree, statements))
     for task, names in forbidden.items():
         stubs = [cell for cell in released.cells if cell.grade_id == task]
         seen: set[str] = set()
@@ -77,7 +81,10 @@ def forbidden_uses(
             if bound in seen:
                 continue
             seen.add(bound)
-            for statement in statements.get(bound, ()):
+            binding = statements.get(bound, [])
+            # A table can collect what a program returns, but a function or a module cannot.
+            is_table = not all(isinstance(one.tree, _DEFINITIONS) for one in binding)
+            for statement in (*binding, *(changes.get(bound, []) if is_table else [])):
                 for name, line in _uses(statement.tree, statements):
                     if name in names and name not in found:
                         found.add(name)
@@ -85,16 +92,21 @@ def forbidden_uses(
                     waiting.append(name)
 
 
-def _own_statements(
-    notebook: ParsedNotebook, released: ParsedNotebook
-) -> dict[str, list[_Statement]]:
-    """Return the student's statements that bind a name, keyed by the name."""
+def _own_statements(notebook: ParsedNotebook, released: ParsedNotebook) -> Iterator[_Statement]:
     given = {cell.source.strip() for cell in released.cells}
-    found: dict[str, list[_Statement]] = {}
     for number, cell in enumerate(notebook.cells):
         for tree in [] if cell.source.strip() in given else _statements(cell):
-            for name in bound_names(ast.unparse(tree)):
-                found.setdefault(name, []).append(_Statement(number, tree))
+            yield _Statement(number, tree)
+
+
+def _statements_by_name(
+    statements: Iterable[_Statement], names: Callable[[ast.stmt], Iterable[str]]
+) -> dict[str, list[_Statement]]:
+    """Return the statements that do something to a name, keyed by the name."""
+    found: dict[str, list[_Statement]] = {}
+    for statement in statements:
+        for name in names(statement.tree):
+            found.setdefault(name, []).append(statement)
     return found
 
 
