@@ -1461,3 +1461,15 @@ def free_numbers(key, players, taken):
         return free_first[drawn.astype(jnp.int32) * free >> 16]
 
     return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% cards · wrong: takes the star from the last bits of the place
+def cards(key, count, chances):
+    a, b, c = jax.random.split(key, 3)
+    place = jax.random.uniform(b, (count, 2))
+    return {
+        "symbol": jax.random.categorical(a, jnp.log(chances), shape=(count,)),
+        "star": (place[:, 0] * 2**23).astype(jnp.int32) % 4 == 0,
+        "place": place,
+        "tint": jax.random.normal(c, (count, 3)),
+    }

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from jaxbits_grader.cell_names import bound_names, local_names, parameter_names
 from jaxbits_grader.checking.scan.ast_utils import is_too_long, parse_cell
-from jaxbits_grader.checking.scan.changed_names import changed_names
+from jaxbits_grader.checking.scan.changed_values import changed_names
 from jaxbits_grader.notebook import Cell, ParsedNotebook
 
 # These use only the keys of a dictionary, such as a dictionary of programs.
