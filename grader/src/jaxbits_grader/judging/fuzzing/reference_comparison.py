@@ -141,7 +141,7 @@ def find_difference(
         references: Right answers, of which the first is called for each input.
         drawers: What draws the inputs.
         rng: The source of random numbers.
-        seconds: How long to look, in seconds. At least one call is tried.
+        seconds: How long to look, in seconds.
         atol: How far numbers may be from those of the solution, in addition to rounding errors.
     """
     own = _Transformable(answer)
@@ -155,8 +155,8 @@ def find_difference(
                     return found
             except NoAgreement:
                 pass
-            if time.monotonic() > end:
-                break
+        if time.monotonic() > end:
+            break
     return None
 
 
