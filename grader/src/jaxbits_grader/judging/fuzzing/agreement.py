@@ -62,7 +62,7 @@ def is_finite(result: Any) -> bool:
     """Return whether all floating-point numbers in a result are finite.
 
     Example:
-        >>> is_finite({"a": [1.0, 2]}), is_finite(jnp.inf)
+        >>> is_finite({"a": [1.0, 2]}), is_finite(float("inf"))
         (True, False)
     """
     arrays = [part for part in _flatten(result).values() if isinstance(part, np.ndarray)]
