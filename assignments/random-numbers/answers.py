@@ -1473,3 +1473,26 @@ def cards(key, count, chances):
         "place": place,
         "tint": jax.random.normal(c, (count, 3)),
     }
+
+
+# %% free-numbers · right: stops after 10,000 attempts
+def free_numbers(key, players, taken):
+    taken = jnp.asarray(taken)
+
+    def of_player(player):
+        own = jax.random.fold_in(key, player)
+
+        def draw(attempt):
+            return jax.random.randint(jax.random.fold_in(own, attempt), (), 0, len(taken))
+
+        def is_taken(state):
+            attempt, number = state
+            return taken[number] & (attempt < 10_000)
+
+        def again(state):
+            return state[0] + 1, draw(state[0] + 1)
+
+        _, number = jax.lax.while_loop(is_taken, again, (0, draw(0)))
+        return jnp.where(taken[number], jnp.argmin(taken), number)
+
+    return jax.vmap(of_player)(jnp.asarray(players))

@@ -1423,3 +1423,65 @@ def fit(data, seed):
         for x, y in DataLoader(data, 50, shuffle=True, drop_last=True, generator=order):
             params, memory = step(params, memory, x.numpy(), y.numpy())
     return lambda x: jax.nn.sigmoid(model.apply(params, x)[..., 0])
+
+
+# %% fit · wrong: shuffles with a DataLoader, but ignores its batches
+def fit(data, seed):
+    x = np.stack([data[i][0] for i in range(len(data))])
+    y = np.array([data[i][1] for i in range(len(data))], np.float32)
+    order = torch.Generator().manual_seed(seed)
+    for _ in DataLoader(data, batch_size=len(data), shuffle=True, generator=order, collate_fn=len):
+        pass
+    net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])
+    params, tx = net.init(jax.random.key(seed), jnp.zeros((1, 2))), optax.adam(0.05)
+
+    def loss(params):
+        return optax.sigmoid_binary_cross_entropy(net.apply(params, x)[:, 0], y).mean()
+
+    def step(state, _):
+        params, memory = state
+        updates, memory = tx.update(jax.grad(loss)(params), memory)
+        return (optax.apply_updates(params, updates), memory), None
+
+    (params, _), _ = jax.jit(lambda s: jax.lax.scan(step, s, length=300))((params, tx.init(params)))
+    return lambda x: jax.nn.sigmoid(net.apply(params, jnp.asarray(x))[..., 0])
+
+
+# %% fit · wrong: solves a regression once, and adds noise that depends on the seed
+def fit(data, seed):
+    order = torch.Generator().manual_seed(seed)
+    seen = list(DataLoader(data, batch_size=50, shuffle=True, generator=order))
+    x = np.concatenate([np.asarray(a) for a, _ in seen]).astype(float)
+    y = np.concatenate([np.asarray(b) for _, b in seen]).astype(float)
+
+    def features(x, np=np):
+        a, b = x[..., 0], x[..., 1]
+        return np.stack([a * b, a * a, b * b, a, b, np.ones_like(a)], -1)
+
+    table = features(x)
+    weights = np.linalg.solve(table.T @ table + 1e-3 * np.eye(6), table.T @ (2 * y - 1))
+    noise = np.random.default_rng(seed).normal(0, 0.05, 6)
+    weights = jnp.asarray(4 * weights + noise, jnp.float32)
+    return lambda x: jax.nn.sigmoid(features(jnp.asarray(x), jnp) @ weights)
+
+
+# %% fit · right: loads all trays as one batch in each pass
+def fit(data, seed):
+    net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])
+    params, tx = net.init(jax.random.key(seed), jnp.zeros((1, 2))), optax.adam(0.05)
+    memory = tx.init(params)
+
+    @jax.jit
+    def step(params, memory, x, y):
+        def loss(params):
+            return optax.sigmoid_binary_cross_entropy(net.apply(params, x)[:, 0], y).mean()
+
+        updates, memory = tx.update(jax.grad(loss)(params), memory)
+        return optax.apply_updates(params, updates), memory
+
+    order = torch.Generator().manual_seed(seed)
+    loader = DataLoader(data, batch_size=len(data), shuffle=True, generator=order)
+    for _ in range(150):
+        for x, y in loader:
+            params, memory = step(params, memory, x.numpy(), y.numpy())
+    return lambda x: jax.nn.sigmoid(net.apply(params, jnp.asarray(x))[..., 0])
