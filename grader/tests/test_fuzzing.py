@@ -21,11 +21,16 @@ from jaxbits_grader.authoring.input_limits import InputLimits, parse_limits
 from jaxbits_grader.authoring.new_inputs import NewInputs
 from jaxbits_grader.authoring.notebook_versions import solution_notebook
 from jaxbits_grader.checking.hidden_test_run import run_hidden_tests
+from jaxbits_grader.checking.solution_check import find_solution_problems
 from jaxbits_grader.judging.fuzzing.agreement import NoAgreement, agrees
 from jaxbits_grader.judging.fuzzing.code_numbers import numbers_in
+from jaxbits_grader.judging.fuzzing.difference_search import find_difference
 from jaxbits_grader.judging.fuzzing.input_drawer import InputDrawer
 from jaxbits_grader.judging.fuzzing.recorded_calls import RecordedCall, RecordedCalls
-from jaxbits_grader.judging.fuzzing.reference_comparison import Comparison, find_difference
+from jaxbits_grader.judging.fuzzing.reference_comparison import (
+    ReferenceComparison,
+    compare_with_references,
+)
 from jaxbits_grader.judging.fuzzing.transformed_answers import (
     UNTRANSFORMED,
     Transforms,
@@ -66,7 +71,7 @@ def difference(
     rng = random.Random(0)
     parsed = parse_limits(limits)
     drawer = InputDrawer(references[0], calls, inputs, parsed, numbers or [], rng)
-    return find_difference(answer, references, [drawer], rng, seconds=2.0)
+    return find_difference(answer, references, [drawer], rng, seconds=2.0).difference
 
 
 CALL = RecordedCall("total", (np.arange(6, dtype=np.float32),), {})
@@ -123,7 +128,9 @@ def test_a_right_answer_is_not_noted(numbers: list[float]) -> None:
     drawer = InputDrawer(
         total, [CALL], NewInputs(("row",)), parse_limits(limits), numbers, rng
     )  # fmt: skip
-    assert find_difference(answer, (total, total_by_halves), [drawer], rng, seconds=1.0) is None
+    found = find_difference(answer, (total, total_by_halves), [drawer], rng, seconds=1.0)
+    assert found.difference is None
+    assert found.compared > 10
 
 
 def test_inputs_for_which_right_answers_differ_do_not_count() -> None:
@@ -244,11 +251,34 @@ def test_numbers_in_code_include_computed_ones() -> None:
 
 def test_a_comparison_survives_the_way_to_the_judge() -> None:
     limits = parse_limits({"f.x": {"size": [1, 5], "values": [0, 1], "special": ["nan"]}})
-    comparison = Comparison({"f": NewInputs(("x",), "x > 0")}, ["a"], ["b"], limits, [0.5], 1.0)
-    again = Comparison.from_data(json.loads(json.dumps(comparison.to_data())))
+    inputs = {"f": NewInputs(("x",), "x > 0")}
+    comparison = ReferenceComparison(inputs, ["a"], ["b"], limits, [0.5], 1.0)
+    again = ReferenceComparison.from_data(json.loads(json.dumps(comparison.to_data())))
     assert again.functions == comparison.functions
     assert tuple(again.limits) == limits
     assert isinstance(again.limits[0], InputLimits)
+
+
+def test_a_function_whose_calls_could_not_be_compared_is_reported() -> None:
+    def silent(row: Any) -> Any:
+        raise NoReply("the student's process does not answer")
+
+    source = "def total(row): return sum(row)"
+    comparison = ReferenceComparison(
+        {"total": NewInputs(("row",)), "other": NewInputs(("row",))},
+        before=[],
+        references=[source, source],
+        limits=parse_limits({"total.row": {"size": [1, 9]}}),
+        numbers=[],
+        seconds=0.1,
+    )
+    calls = RecordedCalls(random.Random(0))
+    calls.note("total", ([1.0, 2.0],), {})
+    for answer, never_compared in ((sum, ("other",)), (silent, ("total", "other"))):
+        names = {"total": answer, "other": answer}
+        found = compare_with_references(comparison, names, calls, random.Random(0))
+        assert found.difference is None
+        assert found.never_compared == never_compared
 
 
 # ------------------------------------------------------------ the whole grader
@@ -299,6 +329,18 @@ def test_a_wrong_answer_that_passes_the_tests_gets_a_note(
     (note,) = notes_on(assignment, WRONG, tmp_path)
     expected = r"the answer to running-total passes the tests, but .* not use: running_total\(.*"
     assert re.fullmatch(expected, note)
+
+
+@harness.needs_sandbox
+def test_new_inputs_that_no_answer_could_get_are_a_problem_of_the_assignment(
+    assignment: Assignment, tmp_path: Path
+) -> None:
+    impossible = {"running_total": NewInputs(("row",), "len(row) > 1000")}
+    (problem,) = find_solution_problems(replace(assignment, new_inputs=impossible), tmp_path)
+    assert problem == (
+        "the answer to running-total passes the tests, but it could not be called with inputs "
+        "that they do not use: running_total"
+    )
 
 
 @pytest.mark.parametrize(

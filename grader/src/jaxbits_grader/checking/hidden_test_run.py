@@ -205,13 +205,23 @@ class _Run:
             self._compare_with_right_answers(task)
 
     def _compare_with_right_answers(self, task: Task) -> None:
-        """Note an input that the tests of a task do not use, and for which the answer is wrong."""
+        """Note an input that the tests of a task do not use, and for which the answer is wrong.
+
+        Also note functions of which no result could be compared, for example because the answer
+        replies only to the inputs of tests.
+        """
         own = (cell.source for cell in self.code if cell.grade_id in (task.id, None))
         found = self.judge.compare_with_right_answers(self.kernel, task, "\n".join(own))
-        if found is not None:
+        passes = f"the answer to {task.id} passes the tests, but"
+        if found.difference is not None:
             self.record.odd.append(
-                f"the answer to {task.id} passes the tests, but its result is wrong for an input "
-                f"that they do not use: {found}"
+                f"{passes} its result is wrong for an input that they do not use: "
+                f"{found.difference}"
+            )
+        elif found.never_compared:
+            self.record.odd.append(
+                f"{passes} it could not be called with inputs that they do not use: "
+                f"{', '.join(found.never_compared)}"
             )
 
     def _judge_test(self, id: str) -> None:

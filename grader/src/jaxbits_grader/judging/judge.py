@@ -16,6 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from jaxbits_grader.authoring.answer_trials import STORE_ALL_PROGRAMS
+from jaxbits_grader.judging.fuzzing.reference_comparison import (
+    ComparisonResult,
+    ReferenceComparison,
+)
 from jaxbits_grader.running import sandbox
 from jaxbits_grader.running.limits import Limits
 
@@ -109,19 +113,22 @@ class Judge:
             done.get("cannot"),
         )
 
-    def compare(self, comparison: dict[str, Any], ask: Callable[[str], str | None]) -> str | None:
-        """Call answers with new inputs, and describe a call whose result is wrong, if any.
+    def compare(
+        self, comparison: ReferenceComparison, ask: Callable[[str], str | None]
+    ) -> ComparisonResult:
+        """Call answers with new inputs, and compare the results with those of right answers.
 
         Args:
-            comparison: What `reference_comparison.Comparison.to_data` returned.
+            comparison: What to compare.
             ask: A function that sends a request to the student's process and returns the reply.
 
         Raises:
             JudgeEnded: If the judge's process ends or takes too long.
         """
-        self._send({"compare": comparison})
-        found = self._wait(ask).get("difference")
-        return None if found is None else str(found)
+        self._send({"compare": comparison.to_data()})
+        done = self._wait(ask)
+        found, unused = done.get("difference"), done.get("never_compared", ())
+        return ComparisonResult(None if found is None else str(found), tuple(map(str, unused)))
 
     def _wait(self, ask: Callable[[str], str | None]) -> dict[str, Any]:
         """Wait until a command has finished, and forward the judge's requests in the meantime."""

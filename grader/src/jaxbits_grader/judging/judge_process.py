@@ -23,11 +23,16 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from typing import Any, TextIO
 
 from jaxbits_grader.judging.channel import Channel, current_settings
 from jaxbits_grader.judging.fuzzing.call_recorder import CallRecorder
-from jaxbits_grader.judging.fuzzing.reference_comparison import Comparison, compare_with_references
+from jaxbits_grader.judging.fuzzing.reference_comparison import (
+    ComparisonResult,
+    ReferenceComparison,
+    compare_with_references,
+)
 from jaxbits_grader.judging.fuzzing.transformed_answers import (
     TransformedAnswer,
     note_transformed,
@@ -165,16 +170,16 @@ class Judge:
         assert recorder is not None
         return recorder
 
-    def compare(self, comparison: Comparison) -> dict[str, Any]:
-        """Call answers with new inputs, and describe a call whose result is wrong, if any."""
+    def compare(self, comparison: ReferenceComparison) -> dict[str, Any]:
+        """Call answers with new inputs, and return what this has found."""
         calls = self._calls_of_answers().calls
         try:
             found = compare_with_references(comparison, self.names, calls, random.Random())
         except (CannotSplit, Exception):
             # The arguments and results of some answers cannot be compared, and a comparison that
             # fails must not keep the judge from running the next test.
-            found = None
-        return {"difference": found}
+            found = ComparisonResult(never_compared=tuple(comparison.functions))
+        return asdict(found)
 
     def _run(self, source: str) -> dict[str, Any]:
         linecache.cache[_TEST] = (len(source), None, source.splitlines(keepends=True), _TEST)
@@ -196,7 +201,7 @@ class Judge:
             if "given" in command:
                 done = self.run_given(command["given"], command["names"], command["answers"])
             elif "compare" in command:
-                done = self.compare(Comparison.from_data(command["compare"]))
+                done = self.compare(ReferenceComparison.from_data(command["compare"]))
             else:
                 done = self.run_test(command["test"], command["answers"])
             self._write(json.dumps({"done": done}))

@@ -16,7 +16,10 @@ from jaxbits_grader.authoring.variants import draw_variant
 from jaxbits_grader.cell_names import bound_names, used_names
 from jaxbits_grader.judging.call_log import CallLog
 from jaxbits_grader.judging.fuzzing.code_numbers import numbers_in
-from jaxbits_grader.judging.fuzzing.reference_comparison import Comparison
+from jaxbits_grader.judging.fuzzing.reference_comparison import (
+    ComparisonResult,
+    ReferenceComparison,
+)
 from jaxbits_grader.judging.judge import Judge, JudgeEnded, JudgeNotStarted, Verdict, launch_judge
 from jaxbits_grader.notebook import nbgrader_metadata
 from jaxbits_grader.running.kernel_client import Kernel, KernelNotStarted
@@ -158,16 +161,13 @@ class JudgeSession:
             seconds=_REPEATED_SECONDS,
         )
 
-    def compare_with_right_answers(self, kernel: Kernel, task: Task, code: str) -> str | None:
+    def compare_with_right_answers(self, kernel: Kernel, task: Task, code: str) -> ComparisonResult:
         """Call the answers to a task with new inputs, and compare them with right answers.
 
         Args:
             kernel: The kernel.
             task: The task.
             code: The student's code for the task, whose numbers some of the inputs contain.
-
-        Returns:
-            A description of a call for which the answer is wrong, or None.
 
         Raises:
             RunEnded: If the kernel died or had to be killed.
@@ -181,9 +181,9 @@ class JudgeSession:
         }
         right = assignment.right_answers.get(task.id, ())
         if self._judge is None or not functions or not right:
-            return None
+            return ComparisonResult()
         unusual = [number for number in numbers_in(code) if number not in self._usual_numbers]
-        comparison = Comparison(
+        comparison = ReferenceComparison(
             functions,
             [
                 solution_source(assignment.cell(above.id).source)
@@ -195,12 +195,10 @@ class JudgeSession:
             _COMPARISON_SECONDS_WITH_NUMBERS if unusual else _COMPARISON_SECONDS,
         )
         try:
-            return self._judge.compare(
-                comparison.to_data(), lambda request: self._ask(kernel, request)
-            )
+            return self._judge.compare(comparison, lambda request: self._ask(kernel, request))
         except JudgeEnded:
             self._judge = None  # The next test starts another one.
-            return None
+            return ComparisonResult()
 
     @cached_property
     def _usual_numbers(self) -> frozenset[float]:
