@@ -327,7 +327,9 @@ def test_a_wrong_answer_that_passes_the_tests_gets_a_note(
 ) -> None:
     assert notes_on(assignment, RIGHT.replace("np.cumsum", "jnp.cumsum"), tmp_path) == []
     (note,) = notes_on(assignment, WRONG, tmp_path)
-    expected = r"the answer to running-total passes the tests, but .* not use: running_total\(.*"
+    expected = (
+        r"the answer to running-total passes the tests, but .* no test uses: running_total\(.*"
+    )
     assert re.fullmatch(expected, note)
 
 
@@ -338,8 +340,8 @@ def test_new_inputs_that_no_answer_could_get_are_a_problem_of_the_assignment(
     impossible = {"running_total": NewInputs(("row",), "len(row) > 1000")}
     (problem,) = find_solution_problems(replace(assignment, new_inputs=impossible), tmp_path)
     assert problem == (
-        "the answer to running-total passes the tests, but it could not be called with inputs "
-        "that they do not use: running_total"
+        "the answer to running-total passes the tests, but could not be compared with right "
+        "answers for inputs that no test uses: running_total"
     )
 
 

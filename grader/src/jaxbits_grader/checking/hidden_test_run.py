@@ -215,12 +215,11 @@ class _Run:
         passes = f"the answer to {task.id} passes the tests, but"
         if found.difference is not None:
             self.record.odd.append(
-                f"{passes} its result is wrong for an input that they do not use: "
-                f"{found.difference}"
+                f"{passes} its result is wrong for an input that no test uses: {found.difference}"
             )
         elif found.never_compared:
             self.record.odd.append(
-                f"{passes} it could not be called with inputs that they do not use: "
+                f"{passes} could not be compared with right answers for inputs that no test uses: "
                 f"{', '.join(found.never_compared)}"
             )
 
