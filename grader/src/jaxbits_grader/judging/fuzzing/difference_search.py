@@ -16,6 +16,7 @@ from jaxbits_grader.judging.fuzzing.recorded_calls import RecordedCall, describe
 from jaxbits_grader.judging.remote_objects import ChangedArgument, NoReply
 
 _MAX_DRAWS = 3000
+_PATIENCE = 20.0  # How many more seconds to look for a first call that can be compared.
 _GRADIENTS = {"grad", "value_and_grad"}
 _PERTURBED = 4  # How many inputs with other last digits to try.
 
@@ -63,7 +64,7 @@ def find_difference(
                 compared += 1
                 if found is not None:
                     return SearchResult(found, compared)
-        if time.monotonic() > end:
+        if time.monotonic() > (end if compared else end + _PATIENCE):
             break
     return SearchResult(None, compared)
 
