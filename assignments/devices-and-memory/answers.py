@@ -2013,3 +2013,62 @@ def bucketed(score):
         return scores
 
     return run
+
+
+# %% mean-gradient · wrong: returns the gradient of a single part in the dtype of the parameters
+def mean_gradient(loss, params, rows, size):
+    n = len(jax.tree.leaves(rows)[0])
+
+    def sum_of(params, part):
+        return jax.vmap(loss, in_axes=(None, 0))(params, part).sum()
+
+    if size >= n:  # Everything fits into one part.
+        return jax.value_and_grad(lambda p: sum_of(p, rows) / n)(params)
+    whole = n - n % size
+
+    def add(total, part):
+        new = jax.value_and_grad(sum_of)(params, part)
+        return jax.tree.map(lambda t, s: t + s.astype(jnp.float32), total, new), None
+
+    zeros = jax.tree.map(lambda p: jnp.zeros(p.shape, jnp.float32), params)
+    parts = jax.tree.map(lambda x: x[:whole].reshape(-1, size, *x.shape[1:]), rows)
+    total, _ = lax.scan(add, (jnp.float32(0), zeros), parts)
+    if whole < n:
+        total, _ = add(total, jax.tree.map(lambda x: x[whole:], rows))
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% mean-gradient · wrong: converts the parameters to float32 before it calls loss
+def mean_gradient(loss, params, rows, size):
+    params = jax.tree.map(lambda p: p.astype(jnp.float32), params)
+    n = len(jax.tree.leaves(rows)[0])
+    whole = n - n % size
+
+    def sum_of(params, part):
+        return jax.vmap(loss, in_axes=(None, 0))(params, part).sum()
+
+    def add(total, part):
+        new = jax.value_and_grad(sum_of)(params, part)
+        return jax.tree.map(jnp.add, total, new), None
+
+    total = jnp.float32(0), jax.tree.map(jnp.zeros_like, params)
+    if whole:
+        parts = jax.tree.map(lambda x: x[:whole].reshape(-1, size, *x.shape[1:]), rows)
+        total, _ = lax.scan(add, total, parts)
+    if whole < n:
+        total, _ = add(total, jax.tree.map(lambda x: x[whole:], rows))
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% training · wrong: copies by adding zeros, so that -0.0 becomes 0.0
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda p: p + jnp.zeros_like(p), params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+    return params, jnp.stack(losses)
