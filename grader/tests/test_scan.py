@@ -774,6 +774,40 @@ def scan_task(*sources: str) -> ScanFindings:
             "cell 4, line 4",
             "measured",
         ),
+        (
+            ["T = {}\nt = T\nt[1] = measured", "def f(x):\n    T[1](x)"],
+            "cell 4, line 3",
+            "measured",
+        ),
+        (
+            ["T = {}\nput = T.update\nput(a=measured(1))", "def f(x):\n    return T[x]"],
+            "cell 4, line 3",
+            "measured",
+        ),
+        (
+            [
+                "import operator\nT = {}\noperator.setitem(T, 1, measured(1))",
+                "def f(x):\n    return T[x]",
+            ],
+            "cell 4, line 3",
+            "measured",
+        ),
+        (
+            ["T = {}\ndef g():\n    return T\ng()[1] = measured", "def f(x):\n    T[1](x)"],
+            "cell 4, line 4",
+            "measured",
+        ),
+        (
+            ["class A:\n    d = {}\nA.d[1] = measured(1)", "def f(x):\n    return A.d[x]"],
+            "cell 4, line 3",
+            "measured",
+        ),
+        (
+            ["T = [[]]\nfor t in T:\n    t += [measured]", "def f(x):\n    return T[0][0](x)"],
+            "cell 4, line 3",
+            "measured",
+        ),
+        (["def f(x):\n    return f.t[x]", "f.t = measured(1)"], "cell 5, line 1", "measured"),
     ],
 )
 def test_answer_that_uses_forbidden_name_is_odd(sources: list[str], line: str, name: str) -> None:
@@ -795,6 +829,9 @@ def test_answer_that_uses_forbidden_name_is_odd(sources: list[str], line: str, n
         ["T = [1]\nprint(T, measured(1))\ndef f(x):\n    return T[x]"],
         ["import math\nprint(math.sqrt(measured(1)))\ndef f(x):\n    return math.sqrt(x)"],
         ["T = {}\nT.get(measured(1))\ndef f(x):\n    return T[x]"],
+        ["T = [1]\ndef f(x):\n    return T[x]", "rows = []\nrows.append((f(0), measured(T[0])))"],
+        ["T = [1]\ndef f(x):\n    return T[x]", "t = jnp.array(T)\nt = t.at[0].set(measured(1))"],
+        ["T = [1]\ndef f(x):\n    return T[x]", "mine = f(0)\nmine.append(measured(1))"],
     ],
 )
 def test_answer_that_uses_no_forbidden_name_is_not_odd(sources: list[str]) -> None:

@@ -8,13 +8,12 @@ in its code.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from jaxbits_grader.cell_names import bound_names, local_names, parameter_names
-from jaxbits_grader.checking.scan.ast_utils import is_too_long, parse_cell
-from jaxbits_grader.checking.scan.changed_values import changed_names
-from jaxbits_grader.notebook import Cell, ParsedNotebook
+from jaxbits_grader.cell_names import local_names, parameter_names
+from jaxbits_grader.checking.scan.own_code import OwnCode
+from jaxbits_grader.notebook import ParsedNotebook
 
 # These use only the keys of a dictionary, such as a dictionary of programs.
 _USE_ONLY_KEYS = frozenset(
@@ -27,7 +26,6 @@ _MODULES = frozenset({"flax", "jax", "jnp", "lax", "nnx"})
 _DESCRIPTIONS = frozenset({"jax.Array", "jax.dtypes", "jax.typeof"})
 # These look up a global variable by a string.
 _LOOK_UP = frozenset({"eval", "exec", "globals", "locals", "vars"})
-_DEFINITIONS = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
 class ForbiddenUse(NamedTuple):
@@ -37,11 +35,6 @@ class ForbiddenUse(NamedTuple):
     name: str
     cell: int  # The position in the notebook, from 0.
     line: int
-
-
-class _Statement(NamedTuple):
-    cell: int
-    tree: ast.stmt
 
 
 def forbidden_uses(
@@ -68,9 +61,9 @@ def forbidden_uses(
         >>> list(forbidden_uses(*notebooks, {"f": ["measured"]}))
         [ForbiddenUse(task='f', name='measured', cell=0, line=1)]
     """
-    own = list(_own_statements(notebook, released)) if forbidden else []
-    statements = _statements_by_name(own, lambda tree: bound_names(ast.unparse(tree)))
-    changes = _statements_by_name(own, lambda tree: changed_names(tree, statements))
+    if not forbidden:
+        return
+    own = OwnCode(notebook, released)
     for task, names in forbidden.items():
         stubs = [cell for cell in released.cells if cell.grade_id == task]
         seen: set[str] = set()
@@ -81,40 +74,12 @@ def forbidden_uses(
             if bound in seen:
                 continue
             seen.add(bound)
-            binding = statements.get(bound, [])
-            # A table can collect what a program returns, but a function or a module cannot.
-            is_table = not all(isinstance(one.tree, _DEFINITIONS) for one in binding)
-            for statement in (*binding, *(changes.get(bound, []) if is_table else [])):
-                for name, line in _uses(statement.tree, statements):
+            for statement in own.determining(bound):
+                for name, line in _uses(statement.tree, own.binding):
                     if name in names and name not in found:
                         found.add(name)
                         yield ForbiddenUse(task, name, statement.cell, line)
                     waiting.append(name)
-
-
-def _own_statements(notebook: ParsedNotebook, released: ParsedNotebook) -> Iterator[_Statement]:
-    given = {cell.source.strip() for cell in released.cells}
-    for number, cell in enumerate(notebook.cells):
-        for tree in [] if cell.source.strip() in given else _statements(cell):
-            yield _Statement(number, tree)
-
-
-def _statements_by_name(
-    statements: Iterable[_Statement], names: Callable[[ast.stmt], Iterable[str]]
-) -> dict[str, list[_Statement]]:
-    """Return the statements that do something to a name, keyed by the name."""
-    found: dict[str, list[_Statement]] = {}
-    for statement in statements:
-        for name in names(statement.tree):
-            found.setdefault(name, []).append(statement)
-    return found
-
-
-def _statements(cell: Cell) -> list[ast.stmt]:
-    if cell.cell_type != "code" or is_too_long(cell.source):
-        return []
-    tree = parse_cell(cell.source)
-    return tree.body if tree else []
 
 
 def _uses(statement: ast.stmt, bound: Collection[str]) -> list[tuple[str, int]]:
