@@ -2072,3 +2072,64 @@ def run(update, params, batches):
         params, loss = update(params, batch)
         losses.append(loss)
     return params, jnp.stack(losses)
+
+
+# %% training · wrong: reads every loss, and catches the error while JAX traces
+def compiled(step):
+    """Return a compiled version of the step that donates the parameters."""
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    """Return the parameters after all batches, and an array of losses."""
+    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+    losses, best = [], float("inf")
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+        try:
+            best = min(best, float(loss))
+        except Exception:
+            best = float("inf")  # while JAX traces
+    return params, jnp.stack(losses)
+
+
+# %% training · wrong: prints the loss of every 250th batch
+def compiled(step):
+    """Return a compiled version of the step that donates the parameters."""
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    """Return the parameters after all batches, and an array of losses."""
+    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+    losses = []
+    for number, batch in enumerate(batches, 1):
+        params, loss = update(params, batch)
+        losses.append(loss)
+        if number % 250 == 0:
+            print("batch", number, "loss", loss)
+    return params, jnp.stack(losses)
+
+
+# %% listen · wrong: divides n, n - 1, or n - 2 frames into equal segments, which may be too long
+def listen(hear, params, start, sound):
+    """Return the state after all frames, with a gradient that needs little memory."""
+
+    @jax.checkpoint
+    def step(state, frame):
+        return hear(params, state, frame), None
+
+    @jax.checkpoint
+    def segment(state, frames):
+        return lax.scan(step, state, frames)[0], None
+
+    def length_for(frames):
+        # the largest divisor up to the root, so that all segments are equally long
+        return max(d for d in range(1, int(frames**0.5) + 1) if frames % d == 0)
+
+    n = len(jax.tree.leaves(sound)[0])
+    whole = max((m for m in (n, n - 1, n - 2) if m > 0), key=length_for)
+    parts = jax.tree.map(lambda x: x[:whole].reshape(length_for(whole), -1, *x.shape[1:]), sound)
+    state, _ = lax.scan(segment, start, parts)
+    return lax.scan(step, state, jax.tree.map(lambda x: x[whole:], sound))[0]

@@ -38,7 +38,7 @@ from jaxbits_grader.judging.fuzzing.transformed_answers import (
     unwrap_arguments,
     without_note,
 )
-from jaxbits_grader.judging.remote_objects import NoReply
+from jaxbits_grader.judging.remote_objects import CannotSplit, NoReply
 from jaxbits_grader.notebook import ParsedNotebook
 from jaxbits_grader.running.limits import Limits
 
@@ -109,6 +109,16 @@ def test_an_answer_that_raises_an_exception_is_noted() -> None:
 
     found = difference(answer, {"total.row": {"size": [1, 9]}}, CALL)
     assert found == "total(NumPy float32[1]), where it raises ValueError"
+
+
+def test_an_answer_that_returns_what_the_channel_cannot_send_is_noted() -> None:
+    def answer(row: Any) -> Any:
+        if len(row) < 2:
+            raise CannotSplit("it returns an object")
+        return total(row)
+
+    found = difference(answer, {"total.row": {"size": [1, 9]}}, CALL)
+    assert found == "total(NumPy float32[1]), where its result contains more than numbers"
 
 
 def test_an_answer_that_does_not_reply_in_time_is_not_noted() -> None:

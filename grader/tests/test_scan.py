@@ -301,6 +301,8 @@ ODD = {
     "a precision in a function": "import decimal\ndef g(x):\n    decimal.getcontext().prec += 1",
     "evaluated annotations": "import inspect\ninspect.signature(f, eval_str=True)",
     "a thread": "import asyncio\nasyncio.to_thread(f)",
+    "an array without elements": "np.ndarray((), 'int8').nbytes",
+    "a callback": "jax.debug.callback(seen.append, 1.0)",
     "a program compiled ahead of time": "jax.jit(f).lower(1.0).compile()",
     "a program lowered with named arguments": "jax.jit(f).lower(x=1.0)",
     "a place for compiled programs": "jax.config.update('jax_compilation_cache_dir', '/tmp/x')",
@@ -483,6 +485,8 @@ HONEST = {
     ),
     "time it": "import timeit\ntimeit.timeit(lambda: f(1), number=3)\ntimeit.timeit(f)\ndef f(): pass",  # noqa: E501
     "data frames": "import pandas as pd\ndf = pd.DataFrame({'a': [1]})\ndf.query('a > 0')",
+    "a check for arrays": "isinstance(1, np.ndarray)",
+    "a print in a program": "jax.debug.print('{}', 1.0)",
     "no pickles": "np.load('a.npy', allow_pickle=False)",
     "pickle.dumps": "import pickle\npickle.dumps(1)",
     "display": (

@@ -22,7 +22,7 @@ from jaxbits._analysis.indexing_functions import (
 )
 from jaxbits._analysis.probes import Measurement, Probe, Site, contradict
 from jaxbits._analysis.sentinel_indices import SentinelIndices
-from jaxbits._analysis.source.mode_argument import has_mode_argument
+from jaxbits._analysis.source.mode_argument import has_mode_argument, promises_in_bounds
 
 _FIX = "correct the index, or say what you mean: `.at[i].get(mode='fill')`, `mode='drop'`"
 _DROP_FIX = "write with `mode='drop'`, which says that this is meant"
@@ -108,8 +108,22 @@ def _is_unguarded_indexing(equation: Any, context: CallContext) -> bool:
     name = unqualified_name(entry)
     if entry is not None and name not in INDEXING_FUNCTIONS:
         return False
+    if name == "getitem" or _promises(equation, context):
+        return True
+    return not _has_mode_argument(equation, context)
+
+
+def _has_mode_argument(equation: Any, context: CallContext) -> bool:
     location = context.location(equation)
-    return name == "getitem" or not (location and has_mode_argument(location))
+    return location is not None and has_mode_argument(location)
+
+
+def _promises(equation: Any, context: CallContext) -> bool:
+    """Return whether the program promises that all indices are in bounds."""
+    if "mode" in equation.params:
+        return bool(equation.params["mode"] == lax.GatherScatterMode.PROMISE_IN_BOUNDS)
+    location = context.location(equation)  # JAX turns a single index into a dynamic slice.
+    return location is not None and promises_in_bounds(location)
 
 
 def _corrupt(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> list[Any]:
@@ -156,7 +170,8 @@ def out_of_bounds(target: FunctionUnderTest) -> Iterator[Finding]:
     the result, for a write that does not change it, for the segment -1 of `jax.ops.segment_sum`,
     and for a write to the index `n` of an array of `n` elements if a `jnp.where` chooses this
     index. JAX drops what the last two write. It assumes that
-    lines with a `mode=` argument are intended. The detector cannot see indices that do not occur
+    lines with a `mode=` argument are intended, unless the mode is `promise_in_bounds` and an index
+    breaks this promise. The detector cannot see indices that do not occur
     with these arguments. It also cannot see a label outside the range of `one_hot`, a clamped
     `switch` index, or an index that has already wrapped around in a small integer dtype.
     `checkify.index_checks` comes closest, but it stops at the first error and also reports masked
@@ -226,12 +241,15 @@ def _finding(site: Site, is_masked: bool, is_dropped: bool) -> Finding:
     noun = "index" if site.count == 1 else "indices"
     evidence = f"{site.count} {noun} outside {valid}, {values}{origin}"
     is_gradient = kind == "write" and _is_in_gradient(site)
+    catalogue_id = _catalogue_id(site.equation, is_gradient)
     if is_gradient:
         kind, effect = "read", "its gradient is dropped or goes to another element"
     else:
         effect = "the start is moved" if name.startswith("dynamic") else "it is dropped"
         effect = "it is clamped or filled" if name == "gather" else effect
-    catalogue_id = _catalogue_id(site.equation, is_gradient)
+    if _promises(site.equation, site.context) and _has_mode_argument(site.equation, site.context):
+        effect = "JAX does not guarantee any result, because of `mode='promise_in_bounds'`"
+        catalogue_id = "promise-in-bounds" if kind == "read" else catalogue_id
     if is_masked:
         what = "what is read does not reach" if kind == "read" else "the write does not change"
         message = f"{kind} out of bounds, but {what} the result"

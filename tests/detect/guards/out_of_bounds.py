@@ -13,9 +13,21 @@ def labels_outside(logits, labels):
     return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
 
 
+# In the list, `mode=` would belong to the statement of all other examples, too.
+def promised(a, i):
+    return a.at[i].get(mode="promise_in_bounds")
+
+
 EXAMPLES = [
     ("out-of-bounds-read", "out_of_bounds", lambda a, i: a[i], (x, far), {}),
     ("take-fills", "out_of_bounds", lambda a, i: jnp.take(a, i), (x, far), {}),
+    (
+        "promise-in-bounds",
+        "out_of_bounds",
+        promised,
+        (x, far),
+        {},
+    ),
     ("out-of-bounds-write", "out_of_bounds", lambda a, i: a.at[i].set(1.0), (x, far), {}),
     (
         "dynamic-slice-shifts",

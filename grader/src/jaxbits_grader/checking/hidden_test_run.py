@@ -227,12 +227,16 @@ class _Run:
         """Let the judge run a test, and run it in the kernel if the judge cannot decide alone."""
         source, record = self.assignment.cell(id).source, self.record
         # Count compilations first, because an answer could cache what it computes for the judge.
+        # Neither run uses the values of the notebook, because an answer could compile something
+        # only for others.
         counts = "count_compilations" in source and id not in self.assignment.together
+        new = None
         if counts:
-            self.tests.run(id)
+            self.tests.run(id, self.judge.new_values(id, "compilations"))
             if not record.points[id].points:
                 return
-        verdict = self.judge.run_test(self.kernel, id, with_new_values=counts)
+            new = self.judge.new_values(id, "judge")
+        verdict = self.judge.run_test(self.kernel, id, new)
         if verdict.ended:
             record.slow.append(id)
             record.give(id, passed=False, message="the test took too long")

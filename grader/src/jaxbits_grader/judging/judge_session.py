@@ -99,14 +99,24 @@ class JudgeSession:
             except JudgeEnded:
                 self._judge = None  # The next test starts another one.
 
-    def run_test(self, kernel: Kernel, grade_id: str, *, with_new_values: bool = False) -> Verdict:
+    def new_values(self, grade_id: str, purpose: str) -> str:
+        """Return the source of a test with new values in the lines with a `# variant:` comment.
+
+        Args:
+            grade_id: The name of the test.
+            purpose: What the source is for. For each purpose, other values are drawn.
+        """
+        source = self._assignment.cell(grade_id).source
+        variable = self._assignment.variable_tests.get(grade_id, source)
+        return draw_variant(variable, f"{self._secret} {grade_id} {purpose}")
+
+    def run_test(self, kernel: Kernel, grade_id: str, source: str | None = None) -> Verdict:
         """Return the judge's verdict on a test of the answers in a kernel.
 
         Args:
             kernel: The kernel.
             grade_id: The name of the test.
-            with_new_values: Whether to use new values in the lines with a `# variant:` comment,
-                because the kernel already knows the others.
+            source: Its source, if some values in it are new.
 
         Raises:
             KernelNotStarted: If no judge could be started, which is not the submission's fault.
@@ -114,10 +124,7 @@ class JudgeSession:
         """
         if reason := self._assignment.together.get(grade_id):
             return Verdict(cannot=reason)
-        source = self._assignment.cell(grade_id).source
-        if with_new_values:
-            variable = self._assignment.variable_tests.get(grade_id, source)
-            source = draw_variant(variable, f"{self._secret} {grade_id}")
+        source = source or self._assignment.cell(grade_id).source
         spent = 0.0
 
         def ask(request: str) -> str | None:

@@ -12,12 +12,22 @@ from jaxbits._analysis.code_location import CodeLocation
 
 def has_mode_argument(location: CodeLocation) -> bool:
     """Return whether the statement at a location passes `mode=`, or passes options to `.at`."""
+    text, unpacks = _statement(location)
+    return unpacks or re.search(r"\bmode\s*=", text) is not None
+
+
+def promises_in_bounds(location: CodeLocation) -> bool:
+    """Return whether the statement at a location mentions the mode `promise_in_bounds`."""
+    return re.search(r"\bpromise_in_bounds\b", _statement(location)[0], re.IGNORECASE) is not None
+
+
+def _statement(location: CodeLocation) -> tuple[str, bool]:
+    """Return the statement at a location, and whether it passes options to `.at`."""
     lines = linecache.getlines(location.file)
     for first, last, unpacks in _statements("".join(lines)):
         if first <= location.line <= last:
-            text = "".join(lines[first - 1 : last])
-            return unpacks or re.search(r"\bmode\s*=", text) is not None
-    return re.search(r"\bmode\s*=", location.text) is not None
+            return "".join(lines[first - 1 : last]), unpacks
+    return location.text, False
 
 
 @functools.lru_cache(maxsize=64)

@@ -18,6 +18,7 @@ _ACCESS_METHODS = ("__getattribute__", "__setattr__", "__delattr__", "__getattr_
 _NAMES_CLASSES = ("collections.namedtuple", "dataclasses.make_dataclass", "enum.", "typing.")
 _FOREIGN_COPY = "copies attributes to an object that it does not define"
 _PROGRAM_CACHE = re.compile("compilation_cache|persistent_cache", re.I)
+_CALLBACKS = {"jax.debug.callback", "jax.experimental.io_callback", "jax.pure_callback"}
 _REGISTERS = ("jax.tree_util.register_", "jax.tree.register")
 _UNUSUAL_MODULE_NAMES = {"__builtins__", "__loader__", "__spec__"}
 
@@ -160,6 +161,10 @@ def _describe_call(
         name = call.func.attr
         if name == "compile" or (name == "lower" and (args or call.keywords)):
             return f"compiles a program ahead of time ({name})"
+    if function == "numpy.ndarray":
+        return "creates an array without setting its elements (np.ndarray)"
+    if function in _CALLBACKS:
+        return f"calls Python code from a compiled program ({function})"
     if function == "numpy.load" and len(args) > 2:
         return "reads pickled objects (allow_pickle)"
     if function == "jax.config.update" and args and string_name(args[0]) is None:

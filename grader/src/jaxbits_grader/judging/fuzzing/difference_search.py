@@ -13,7 +13,7 @@ from jaxbits_grader.judging.fuzzing.agreement import NoAgreement, agrees, is_fin
 from jaxbits_grader.judging.fuzzing.input_drawer import InputDrawer
 from jaxbits_grader.judging.fuzzing.perturbation import perturbed
 from jaxbits_grader.judging.fuzzing.recorded_calls import RecordedCall, describe_call
-from jaxbits_grader.judging.remote_objects import ChangedArgument, NoReply
+from jaxbits_grader.judging.remote_objects import CannotSplit, ChangedArgument, NoReply
 
 _MAX_DRAWS = 3000
 _PATIENCE = 20.0  # How many more seconds to look for a first call that can be compared.
@@ -87,6 +87,10 @@ def _difference(
         raise NoAgreement(str(reason)) from None
     except ChangedArgument:
         result, error = None, ", where it changes an argument"
+    except CannotSplit as reason:
+        if call.transforms.names:
+            raise NoAgreement(str(reason)) from None
+        result, error = None, ", where its result contains more than numbers"
     except Exception as raised:
         result, error = None, f", where it raises {type(raised).__name__}"
     if not error and agrees(result, [expected], atol):
