@@ -1496,3 +1496,16 @@ def free_numbers(key, players, taken):
         return jnp.where(taken[number], jnp.argmin(taken), number)
 
     return jax.vmap(of_player)(jnp.asarray(players))
+
+
+# %% cards · wrong: takes the star from the last bits of the tint
+def cards(key, count, chances):
+    """Return the symbol, star, place, and tint of `count` cards as a dict."""
+    for_symbol, for_place, for_tint = jax.random.split(key, 3)
+    tint = jax.random.normal(for_tint, (count, 3))
+    return {
+        "symbol": jax.random.categorical(for_symbol, jnp.log(chances), shape=(count,)),
+        "star": tint[:, 0].view(jnp.uint32) % 4 == 0,
+        "place": jax.random.uniform(for_place, (count, 2)),
+        "tint": tint,
+    }
