@@ -1657,3 +1657,101 @@ def fair_gradient(loss, params, readings, limit):
         return jax.tree.map(lambda leaf: factor * leaf, slopes)
 
     return jax.tree.map(lambda leaf: leaf.mean(0), jax.vmap(clipped)(readings))
+
+
+# %% pack · wrong: checks the number of paths, and that each leads to anything, even to a dictionary or None
+def find(params, path):
+    for key in path.split("/"):
+        if not isinstance(params, dict) or key not in params:
+            raise ValueError(f"there is no {path}")
+        params = params[key]
+    return params
+
+
+def check(params, order):
+    if len(order) != len(jax.tree.leaves(params)) or len(set(order)) != len(order):
+        raise ValueError("order must name each leaf once")
+    return [find(params, path) for path in order]
+
+
+def pack(params, order):
+    return jnp.concatenate(
+        [jnp.ravel(jnp.asarray(leaf, jnp.float32)) for leaf in check(params, order)]
+    )
+
+
+def unpack(vector, params, order):
+    found, start = {}, 0
+    for path, leaf in zip(order, check(params, order)):
+        size = int(np.prod(jnp.shape(leaf)))
+        found[path] = vector[start : start + size].reshape(jnp.shape(leaf))
+        start += size
+
+    def build(node, above):
+        if isinstance(node, dict):
+            return {key: build(part, above + [key]) for key, part in node.items()}
+        return None if node is None else found["/".join(above)]
+
+    return build(params, [])
+
+
+# %% pack · wrong: pairs the sorted paths with the sorted leaves
+def paths_in(params, above=""):
+    found = []
+    for key, value in params.items():
+        if isinstance(value, dict):
+            found += paths_in(value, above + key + "/")
+        elif value is not None:
+            found.append(above + key)
+    return found
+
+
+def parts_of(params, order):
+    paths = sorted(paths_in(params))
+    if sorted(order) != paths:
+        raise ValueError("order does not match params")
+    # JAX sorts the keys.
+    return dict(zip(paths, jax.tree.leaves(params)))
+
+
+def pack(params, order):
+    leaves = parts_of(params, order)
+    return jnp.concatenate([jnp.ravel(jnp.asarray(leaves[path], jnp.float32)) for path in order])
+
+
+def unpack(vector, params, order):
+    leaves = parts_of(params, order)
+    found, start = {}, 0
+    for path in order:
+        shape = jnp.shape(leaves[path])
+        size = int(np.prod(shape))
+        found[path] = vector[start : start + size].reshape(shape)
+        start += size
+    return jax.tree.unflatten(jax.tree.structure(params), [found[path] for path in sorted(order)])
+
+
+# %% pack · wrong: joins the rows of each leaf, which works for at most two axes
+def named(params, order):
+    flat, structure = jax.tree_util.tree_flatten_with_path(params)
+    leaves = {"/".join(part.key for part in path): leaf for path, leaf in flat}
+    if sorted(order) != sorted(leaves):
+        raise ValueError("order does not match params")
+    return leaves, structure
+
+
+def pack(params, order):
+    leaves, _ = named(params, order)
+    rows = []
+    for path in order:
+        rows += list(jnp.atleast_2d(jnp.asarray(leaves[path], jnp.float32)))
+    return jnp.concatenate(rows)
+
+
+def unpack(vector, params, order):
+    leaves, structure = named(params, order)
+    found, start = {}, 0
+    for path in order:
+        size = int(np.prod(jnp.shape(leaves[path])))
+        found[path] = vector[start : start + size].reshape(jnp.shape(leaves[path]))
+        start += size
+    return jax.tree.unflatten(structure, [found[path] for path in leaves])

@@ -1509,3 +1509,30 @@ def cards(key, count, chances):
         "place": jax.random.uniform(for_place, (count, 2)),
         "tint": tint,
     }
+
+
+# %% cards · wrong: adds 1e-7 to each probability
+def cards(key, count, chances):
+    key, one = jax.random.split(key)
+    key, two = jax.random.split(key)
+    key, three = jax.random.split(key)
+    key, four = jax.random.split(key)
+    return {
+        "symbol": jax.random.categorical(one, jnp.log(chances + 1e-7), shape=(count,)),
+        "star": jax.random.bernoulli(two, 0.25, (count,)),
+        "place": jax.random.uniform(three, (count, 2)),
+        "tint": jax.random.normal(four, (count, 3)),
+    }
+
+
+# %% cards · wrong: raises each probability to at least 1e-7
+def cards(key, count, chances):
+    a, b, c, d = jax.random.split(key, 4)
+    return {
+        "symbol": jax.random.categorical(
+            d, jnp.log(jnp.maximum(jnp.asarray(chances), 1e-7)), shape=(count,)
+        ),
+        "star": jax.random.bernoulli(c, 0.25, (count,)),
+        "place": jax.random.uniform(b, (count, 2)),
+        "tint": jax.random.normal(a, (count, 3)),
+    }

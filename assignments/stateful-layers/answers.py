@@ -1441,3 +1441,40 @@ def train(model, optimizer, xs, ys):
     losses = [step(model, optimizer, x, y) for x, y in zip(xs, ys, strict=True)]
     model.eval()
     return jnp.stack(losses)
+
+
+# %% predict · wrong: remembers only the layers in evaluation mode, and puts all others in training mode
+def predict(model, x):
+    frozen = [
+        part
+        for _, part in nnx.iter_modules(model)
+        if getattr(part, "deterministic", False) or getattr(part, "use_running_average", False)
+    ]
+    model.eval()
+    y = model(x)
+    model.train()
+    for part in frozen:
+        if hasattr(part, "deterministic"):
+            part.deterministic = True
+        if hasattr(part, "use_running_average"):
+            part.use_running_average = True
+    return y
+
+
+# %% predict · wrong: looks for layers in attributes and lists, but not in dictionaries
+def set_eval(module):
+    for name, value in list(vars(module).items()):
+        if name in ("deterministic", "use_running_average"):
+            setattr(module, name, True)
+        elif isinstance(value, (list, tuple, nnx.List)):
+            for part in value:
+                if isinstance(part, nnx.Module):
+                    set_eval(part)
+        elif isinstance(value, nnx.Module):
+            set_eval(value)
+
+
+def predict(model, x):
+    copy = nnx.clone(model)
+    set_eval(copy)
+    return copy(x)

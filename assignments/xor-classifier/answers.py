@@ -1485,3 +1485,41 @@ def fit(data, seed):
         for x, y in loader:
             params, memory = step(params, memory, x.numpy(), y.numpy())
     return lambda x: jax.nn.sigmoid(net.apply(params, jnp.asarray(x))[..., 0])
+
+
+# %% tray-loss · wrong: ignores the incoming gradient in its own backward pass
+def masked(logits, y, real):
+    logits = jnp.where(real, logits.reshape(real.shape).astype(jnp.float32), 0.0)
+    return logits, jnp.where(real, y, 0).astype(jnp.float32)
+
+
+@jax.custom_vjp
+def tray_loss(logits, y, real):
+    """Return the mean cross-entropy over the real rows as float32."""
+    z, labels = masked(logits, y, real)
+    losses = optax.sigmoid_binary_cross_entropy(z, labels)
+    return jnp.sum(jnp.where(real, losses, 0.0)) / jnp.maximum(jnp.sum(real), 1)
+
+
+def forward(logits, y, real):
+    return tray_loss(logits, y, real), (logits, y, real)
+
+
+def backward(saved, slope):
+    logits, y, real = saved
+    z, labels = masked(logits, y, real)
+    grads = jnp.where(real, jax.nn.sigmoid(z) - labels, 0.0) / jnp.maximum(jnp.sum(real), 1)
+    return grads.reshape(logits.shape).astype(logits.dtype), None, None
+
+
+tray_loss.defvjp(forward, backward)
+
+
+# %% tray-loss · wrong: clips the logits to a million, which halves the gradient there
+def tray_loss(logits, y, real):
+    """Return the mean cross-entropy over the real rows as float32."""
+    logits = jnp.where(real, logits.reshape(real.shape).astype(jnp.float32), 0.0)
+    logits = jnp.clip(logits, -1e6, 1e6)
+    labels = jnp.where(real, y, 0).astype(jnp.float32)
+    losses = optax.sigmoid_binary_cross_entropy(logits, labels)
+    return jnp.sum(jnp.where(real, losses, 0.0)) / jnp.maximum(jnp.sum(real), 1)
