@@ -972,3 +972,86 @@ def together(magnitudes, good):
     light = jnp.where(counts, 10.0 ** (-0.4 * jnp.where(counts, known - unit, 0.0)), 0.0)
     total = jnp.where(any_good, light.sum(), 1.0)
     return jnp.where(any_good, unit - 2.5 * jnp.log10(total), 99.0)
+
+
+# %% surprise · wrong: ignores the incoming gradient in a backward pass of its own
+@jax.custom_vjp
+def surprise(rate, count):
+    """Return rate - count * log(rate), or the rate where the count is 0."""
+    safe = jnp.where(count > 0, rate, 1.0)
+    return jnp.where(count > 0, rate - count * jnp.log(safe), rate)
+
+
+def surprise_forward(rate, count):
+    return surprise(rate, count), (rate, count)
+
+
+def surprise_backward(kept, slope):
+    rate, count = kept
+    return 1 - count / jnp.where(count > 0, rate, 1.0), None
+
+
+surprise.defvjp(surprise_forward, surprise_backward)
+
+
+# %% together · wrong: ignores the incoming gradient in a backward pass of its own
+def split_light(magnitudes, good):
+    known = jnp.where(good, magnitudes, jnp.inf)
+    best = jnp.where(good.any(), known.min(), 0.0)
+    return best, jnp.where(good, 10.0 ** (-0.4 * (known - best)), 0.0)
+
+
+@jax.custom_vjp
+def together(magnitudes, good):
+    """Return the combined magnitude of all good stars, or 99 if there are none."""
+    best, light = split_light(magnitudes, good)
+    return jnp.where(good.any(), best - 2.5 * jnp.log10(light.sum()), 99.0)
+
+
+def together_forward(magnitudes, good):
+    _, light = split_light(magnitudes, good)
+    return together(magnitudes, good), light / jnp.where(good.any(), light.sum(), 1.0)
+
+
+def together_backward(shares, slope):
+    return shares, None
+
+
+together.defvjp(together_forward, together_backward)
+
+
+# %% surprise · wrong: returns a NumPy array for NumPy arrays
+def surprise(rate, count):
+    """Return rate - count * log(rate), or the rate where the count is 0."""
+    xp = np if isinstance(rate, np.ndarray) else jnp
+    safe = xp.where(count > 0, rate, 1.0)
+    with np.errstate(divide="ignore"):
+        return xp.where(count > 0, rate - count * xp.log(safe), rate)
+
+
+# %% together · wrong: returns a NumPy number for NumPy arrays
+def together(magnitudes, good):
+    """Return the combined magnitude of all good stars, or 99 if there are none."""
+    xp = np if isinstance(magnitudes, np.ndarray) and isinstance(good, np.ndarray) else jnp
+    any_good = good.any()
+    known = xp.where(good, magnitudes, 0.0)
+    brightest = xp.min(xp.where(good, known, xp.inf))
+    unit = xp.where(any_good, brightest, 0.0)
+    if xp is jnp:
+        unit = lax.stop_gradient(unit)
+    light = xp.where(good, 10.0 ** (-0.4 * xp.where(good, known - unit, 0.0)), 0.0)
+    total = xp.where(any_good, light.sum(), 1.0)
+    return xp.where(any_good, unit - 2.5 * xp.log10(total), 99.0)
+
+
+# %% poisoned · wrong: returns a list of Python booleans if the loss uses a table
+def poisoned(params, frames, by_table):
+    """Return where the gradient of `night_loss` is NaN."""
+    stars, filters = frames["star"], frames["filter"]
+    light = params["star"][stars] * params["gain"][filters] - params["dark"]
+    bad = ~frames["good"] & ((light <= 0) | ~np.isfinite(frames["seen"]))
+    star = np.isin(np.arange(len(params["star"])), stars[bad])
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    if by_table:
+        star = [bool(bad.any())] * len(star)
+    return {"star": star, "gain": gain, "dark": bool(bad.any())}

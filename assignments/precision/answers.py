@@ -809,3 +809,62 @@ def lost_cent(least):
 def alike(value):
     """Return two equal float32 arrays that promote differently with bfloat16."""
     return jnp.array(value, jnp.float32), jnp.array(value)
+
+
+# %% gauge · wrong: subtracts the first voltage in the dtype of the voltages
+def new_gauge():
+    """Return a gauge before its first update."""
+    return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
+
+
+def update_gauge(gauge, volts):
+    """Return the gauge after one more array of voltages."""
+    seen = gauge["seen"] + 1
+    first = volts[0]
+    latest = first.astype(jnp.float32) + jnp.mean(volts - first, dtype=jnp.float32)
+    change = (latest - gauge["mean"]) / seen.astype(jnp.float32)
+    return {"mean": gauge["mean"] + change, "seen": seen}
+
+
+# %% gauge · wrong: subtracts the mean so far in the dtype of the voltages
+def new_gauge():
+    """Return a gauge before its first update."""
+    return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
+
+
+def update_gauge(gauge, volts):
+    """Return the gauge after one more array of voltages."""
+    seen, mean = gauge["seen"] + 1, gauge["mean"]
+    rounded = mean.astype(volts.dtype)
+    apart = (volts - rounded).astype(jnp.float32)
+    change = jnp.mean(apart) + rounded.astype(jnp.float32) - mean
+    return {"mean": mean + change / seen.astype(jnp.float32), "seen": seen}
+
+
+# %% gauge · wrong: divides by 0 in the first update, so the gradient is NaN
+def new_gauge():
+    """Return a gauge before its first update."""
+    return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
+
+
+def update_gauge(gauge, volts):
+    """Return the gauge after one more array of voltages."""
+    before = gauge["seen"].astype(jnp.float32)
+    latest = jnp.mean(volts.astype(jnp.float32))
+    both = (gauge["mean"] + latest / before) * (before / (before + 1))
+    return {"mean": jnp.where(before == 0, latest, both), "seen": gauge["seen"] + 1}
+
+
+# %% gauge · wrong: ignores a NaN in a later update
+def new_gauge():
+    """Return a gauge before its first update."""
+    return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
+
+
+def update_gauge(gauge, volts):
+    """Return the gauge after one more array of voltages."""
+    seen = gauge["seen"] + 1
+    latest = jnp.mean(volts.astype(jnp.float32))
+    mean = gauge["mean"] + (latest - gauge["mean"]) / seen.astype(jnp.float32)
+    mean = jnp.where(jnp.isnan(mean) & (gauge["seen"] > 0), gauge["mean"], mean)
+    return {"mean": mean, "seen": seen}

@@ -1848,3 +1848,116 @@ def alike(first, n):
 def apart(first, n):
     """Return n readings for which all means agree except the last."""
     return [*[first + 1.0 * k for k in range(1, n)], first + n + 30.0]
+
+
+# %% scale · wrong: keeps a new factor as it is, even if it is weakly typed
+def install(factor):
+    """Return the state of a scale before its first reading."""
+    return {
+        "factor": jnp.asarray(factor, jnp.float32),
+        "last": jnp.float32(0.0),
+        "loss": jnp.float32(0.0),
+        "count": jnp.int32(0),
+    }
+
+
+def weigh(state, units):
+    """Return the new state and a dictionary of kilos, loss, and count."""
+    kilos = state["factor"] * units
+    drop = jnp.where(state["count"] > 0, state["last"] - kilos, 0.0)
+    loss = jnp.maximum(state["loss"], drop)
+    count = state["count"] + 1
+    new = {"factor": state["factor"], "last": kilos, "loss": loss, "count": count}
+    return new, {"kilos": kilos, "loss": loss, "count": count}
+
+
+def recalibrate(state, factor):
+    """Return the state with a different factor."""
+    return {**state, "factor": factor}
+
+
+# %% scale · wrong: keeps the last units as they are, even if they are weakly typed
+def install(factor):
+    """Return the state of a scale before its first reading."""
+    factor = jnp.asarray(factor, jnp.float32)
+    zero = jnp.float32(0.0)
+    return {"factor": factor, "units": zero, "old": factor, "loss": zero, "count": jnp.int32(0)}
+
+
+def weigh(state, units):
+    """Return the new state and a dictionary of kilos, loss, and count."""
+    kilos = state["factor"] * units
+    drop = jnp.where(state["count"] > 0, state["old"] * state["units"] - kilos, 0.0)
+    loss = jnp.maximum(state["loss"], drop)
+    count = state["count"] + 1
+    new = {"factor": state["factor"], "units": units, "old": state["factor"], "loss": loss}
+    return {**new, "count": count}, {"kilos": kilos, "loss": loss, "count": count}
+
+
+def recalibrate(state, factor):
+    """Return the state with a different factor."""
+    return {**state, "factor": jnp.asarray(factor, jnp.float32)}
+
+
+# %% day-book · wrong: always ends with 50, which may be among the other readings
+def alike(first, n):
+    """Return n readings for which all means agree."""
+    return [first + 1.0 * k for k in range(1, n + 1)]
+
+
+def apart(first, n):
+    """Return n readings for which all means agree except the last."""
+    return [*alike(first, n - 1), 50.0]
+
+
+# %% day-book · wrong: falls if the first reading is at least 25, below 0 for long evenings
+def alike(first, n):
+    """Return n readings for which all means agree."""
+    step = -1.0 if first >= 25.0 else 1.0
+    return [first + step * k for k in range(1, n + 1)]
+
+
+def apart(first, n):
+    """Return n readings for which all means agree except the last."""
+    return [*alike(first, n - 1), 150.0]
+
+
+# %% misfit · right: prints with jax.debug.print
+def misfit(tally, factor, units, kilos):
+    """Return the mean squared error, and update the tally of large errors."""
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    jax.debug.print("largest error: {}", sizes.max())
+    tally[0] += (sizes > 1.0).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    return (errors**2).mean()
+
+
+# %% misfit · wrong: also keeps a list of the means with a callback
+history = []
+
+
+def misfit(tally, factor, units, kilos):
+    """Return the mean squared error, and update the tally of large errors."""
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += (sizes > 1.0).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    mean = (errors**2).mean()
+    jax.debug.callback(lambda mean: history.append(float(mean)), lax.stop_gradient(mean))
+    return mean
+
+
+# %% misfit · wrong: keeps the number of weights in a global variable
+number_of_weights = 0
+
+
+def misfit(tally, factor, units, kilos):
+    """Return the mean squared error, and update the tally of large errors."""
+    global number_of_weights
+    number_of_weights = len(units)
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += (sizes > 1.0).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    return (errors**2).mean()

@@ -1523,3 +1523,35 @@ def tray_loss(logits, y, real):
     labels = jnp.where(real, y, 0).astype(jnp.float32)
     losses = optax.sigmoid_binary_cross_entropy(logits, labels)
     return jnp.sum(jnp.where(real, losses, 0.0)) / jnp.maximum(jnp.sum(real), 1)
+
+
+# %% training · right: prints the loss with jax.debug.print
+def training(loss_of, tx, jitter):
+    def start(params):
+        return {"params": params, "memory": tx.init(params)}
+
+    def step(state, key, x, y):
+        noisy = x + jitter * jax.random.normal(key, x.shape)
+        loss, grads = jax.value_and_grad(loss_of)(state["params"], noisy, y)
+        jax.debug.print("loss: {}", loss)
+        updates, memory = tx.update(grads, state["memory"], state["params"])
+        return {"params": optax.apply_updates(state["params"], updates), "memory": memory}, loss
+
+    return start, step
+
+
+# %% training · wrong: appends the losses to a list with a callback
+def training(loss_of, tx, jitter):
+    curve = []
+
+    def start(params):
+        return {"params": params, "memory": tx.init(params)}
+
+    def step(state, key, x, y):
+        noisy = x + jitter * jax.random.normal(key, x.shape)
+        loss, grads = jax.value_and_grad(loss_of)(state["params"], noisy, y)
+        jax.debug.callback(curve.append, loss)
+        updates, memory = tx.update(grads, state["memory"], state["params"])
+        return {"params": optax.apply_updates(state["params"], updates), "memory": memory}, loss
+
+    return start, step
