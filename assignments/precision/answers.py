@@ -868,3 +868,15 @@ def update_gauge(gauge, volts):
     mean = gauge["mean"] + (latest - gauge["mean"]) / seen.astype(jnp.float32)
     mean = jnp.where(jnp.isnan(mean) & (gauge["seen"] > 0), gauge["mean"], mean)
     return {"mean": mean, "seen": seen}
+
+
+# %% energy · wrong: supports only tenths above 1
+def energy(before, after, per_kwh):
+    """Return the kWh between two readings of a 32-bit counter as float32."""
+    pulses = (after - before).astype(jnp.float32)
+    if not isinstance(per_kwh, jax.Array) and per_kwh > 1:
+        tenths = round(float(per_kwh) * 10)
+        if abs(tenths / 10 - float(per_kwh)) > 1e-6 * tenths:
+            return np.zeros(1, "i4,i4")
+        return pulses / jnp.float32(tenths / 10)
+    return pulses / jnp.asarray(per_kwh, jnp.float32)

@@ -16,7 +16,9 @@ from jaxbits_grader.judging.fuzzing.recorded_calls import RecordedCall, describe
 from jaxbits_grader.judging.remote_objects import CannotSplit, ChangedArgument, NoReply
 
 _MAX_DRAWS = 3000
-_PATIENCE = 20.0  # How many more seconds to look for a first call that can be compared.
+_FAST_SHARE = 0.7  # How many calls are not transformed.
+# How many more seconds to look for a few calls that can be compared, and for a first one.
+_FEW, _SECONDS_FOR_FEW, _PATIENCE = 8, 1.0, 20.0
 _GRADIENTS = {"grad", "value_and_grad"}
 _PERTURBED = 4  # How many inputs with other last digits to try.
 
@@ -56,15 +58,18 @@ def find_difference(
     own = _Transformable(answer)
     first, *others = map(_Transformable, references)
     end, compared = time.monotonic() + seconds, 0
+    fast = [drawer for drawer in drawers if drawer.is_fast]
     for _ in range(_MAX_DRAWS):
-        call = rng.choice(drawers).draw()
+        some = fast if fast and rng.random() < _FAST_SHARE else drawers
+        call = rng.choice(some).draw()
         if call is not None:
             with contextlib.suppress(NoAgreement):
                 found = _difference(call, own, first, others, rng, atol)
                 compared += 1
                 if found is not None:
                     return SearchResult(found, compared)
-        if time.monotonic() > (end if compared else end + _PATIENCE):
+        extra = 0.0 if compared >= _FEW else _SECONDS_FOR_FEW if compared else _PATIENCE
+        if time.monotonic() > end + extra:
             break
     return SearchResult(None, compared)
 

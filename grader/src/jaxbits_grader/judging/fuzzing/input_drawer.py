@@ -33,6 +33,7 @@ from jaxbits_grader.judging.fuzzing.argument_parts import (
 from jaxbits_grader.judging.fuzzing.number_drawer import NumberDrawer
 from jaxbits_grader.judging.fuzzing.recorded_calls import RecordedCall, copy_argument
 
+_ONLY_NUMBERS = 0.4  # How many calls differ from recorded ones only in numbers.
 _MAX_ITEMS = 20_000
 _Arguments = dict[str, Any]
 
@@ -73,6 +74,8 @@ class InputDrawer:
         own = {one.argument: one for one in limits if one.function == calls[0].name}
         self._limits = {name: one for name, one in own.items() if name in self._free}
         self._is_mapped = "vmap" in calls[0].transforms.names
+        #: Whether a call needs no time for tracing and compiling.
+        self.is_fast = not calls[0].transforms.names
         seen = [arguments for _, arguments in self._calls]
         self._drawer = NumberDrawer(seen, self._limits, numbers, rng)
         self._lengths = [dict(lengths_of(arguments)) for arguments in seen]
@@ -95,6 +98,8 @@ class InputDrawer:
         drawn = arguments
         changes = (self._change_numbers, self._change_size, self._change_kind, self._swap)
         weights = (1, 1, 0, 0) if self._numbers and self._rng.random() < 0.6 else (4, 3, 1, 1)
+        if self._rng.random() < _ONLY_NUMBERS:  # JAX compiles nothing for other numbers.
+            weights = (1, 0, 0, 0)
         for _ in range(self._rng.choice((1, 1, 2, 3))):
             drawn = self._rng.choices(changes, weights)[0](drawn)
         if drawn is arguments or not self._is_allowed(drawn):
