@@ -1425,3 +1425,42 @@ def drain(level, target, most):
 
     start = jnp.asarray(level, jnp.float32), jnp.int32(0)
     return lax.scan(hour, start, length=LONGEST)[0]
+
+
+# %% day · wrong: ignores the gradient that the backward rule gets
+def simulate(level, rises):
+    def hour(state, rise):
+        level, highest, hours = state
+        level = level + rise
+        above = jnp.maximum(level - CREST, 0.0)
+        slope = 1.0 - 0.3 * jnp.sqrt(above)
+        level = level - 0.2 * above**1.5
+        runs = level > INTAKE
+        level = jnp.where(runs, level - 0.05, level)
+        return (level, jnp.maximum(highest, level), hours + runs), slope
+
+    start = (level, level, jnp.int32(0))
+    (level, highest, hours), slopes = lax.scan(hour, start, rises)
+    return {"level": level, "highest": highest, "hours": hours}, slopes
+
+
+@jax.custom_vjp
+def whole_day(level, rises):
+    return simulate(level, rises)[0]
+
+
+def forward(level, rises):
+    return simulate(level, rises)
+
+
+def backward(slopes, gradient):
+    of_rises = jnp.cumprod(slopes[::-1])[::-1]
+    return of_rises[0], of_rises
+
+
+whole_day.defvjp(forward, backward)
+
+
+def day(level, rises):
+    """Return the level in the evening, the highest level, and how many hours the turbine ran."""
+    return whole_day(jnp.asarray(level, jnp.float32), rises)

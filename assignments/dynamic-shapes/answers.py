@@ -968,3 +968,30 @@ def close_up(weights, keep):
         usable = jnp.where(jnp.isfinite(weights), weights, 0)
         moved = jnp.where(jnp.arange(len(weights)) < count, moved, usable[order] * 0.0)
     return moved, count
+
+
+# %% will-trace · wrong: returns an empty list in place of False for a request that does not fit
+def will_trace(requests, sizes):
+    known, answers = set(), []
+    for counts, fee, tariff in requests:
+        fitting = [size for size in sizes if size >= max(counts)]
+        kind = "numpy" if isinstance(fee, np.generic) else type(fee)
+        key = (len(counts), min(fitting, default=None), kind, tariff)
+        answers.append(fitting and key not in known)
+        known.add(key)
+    return answers
+
+
+# %% will-trace · wrong: returns None in place of False for a request that does not fit
+def will_trace(requests, sizes):
+    known, answers = set(), []
+    for counts, fee, tariff in requests:
+        fitting = [size for size in sizes if size >= max(counts)]
+        if not fitting:
+            answers.append(None)
+            continue
+        kind = "numpy" if isinstance(fee, np.generic) else type(fee)
+        key = (len(counts), min(fitting), kind, tariff)
+        answers.append(key not in known)
+        known.add(key)
+    return answers

@@ -1218,3 +1218,18 @@ def soften(levels, step):
         return x.at[1:].max(x[:-1] - step).at[:-1].max(x[1:] - step)
 
     return lax.fori_loop(0, len(levels), once, levels)
+
+
+# %% soften · wrong: returns the given array if there is one lamp
+def soften(levels, step):
+    levels = jnp.asarray(levels)
+    if len(levels) == 1:
+        return levels
+
+    def pass_on(before, level):
+        level = jnp.maximum(level, before - step)
+        return level, level
+
+    _, levels = lax.scan(pass_on, levels[0], levels)
+    _, levels = lax.scan(pass_on, levels[-1], levels, reverse=True)
+    return levels

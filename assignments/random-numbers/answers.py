@@ -1536,3 +1536,47 @@ def cards(key, count, chances):
         "place": jax.random.uniform(b, (count, 2)),
         "tint": jax.random.normal(a, (count, 3)),
     }
+
+
+# %% free-numbers · wrong: numbers the attempts of all players 1001 apart, although there may be more attempts
+def free_numbers(key, players, taken):
+    """Return a number that is not taken for each player."""
+    balls, taken = len(taken), jnp.asarray(taken)
+
+    def number_of(player):
+        first_attempt = player.astype(jnp.uint32) * 1001
+
+        def draw(attempt):
+            one = jax.random.fold_in(key, first_attempt + attempt)
+            return jax.random.randint(one, (), 0, balls)
+
+        def try_again(state):
+            return state[0] + 1, draw(state[0])
+
+        start = jnp.uint32(1), draw(jnp.uint32(0))
+        _, number = jax.lax.while_loop(lambda state: taken[state[1]], try_again, start)
+        return number
+
+    return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% free-numbers · wrong: numbers the attempts of all players 10_001 apart, modulo 2**32
+def free_numbers(key, players, taken):
+    """Return a number that is not taken for each player."""
+    balls, taken = len(taken), jnp.asarray(taken)
+
+    def number_of(player):
+        first_attempt = player.astype(jnp.uint32) * 10_001
+
+        def draw(attempt):
+            one = jax.random.fold_in(key, first_attempt + attempt)
+            return jax.random.randint(one, (), 0, balls)
+
+        def try_again(state):
+            return state[0] + 1, draw(state[0])
+
+        start = jnp.uint32(1), draw(jnp.uint32(0))
+        _, number = jax.lax.while_loop(lambda state: taken[state[1]], try_again, start)
+        return number
+
+    return jax.vmap(number_of)(jnp.asarray(players))

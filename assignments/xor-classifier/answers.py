@@ -1555,3 +1555,51 @@ def training(loss_of, tx, jitter):
         return {"params": optax.apply_updates(state["params"], updates), "memory": memory}, loss
 
     return start, step
+
+
+# %% training · wrong: keeps the optimizer in a global variable
+def training(loss_of, tx, jitter):
+    global optimizer
+    optimizer = tx
+
+    def start(params):
+        return {"params": params, "memory": optimizer.init(params)}
+
+    def step(state, key, x, y):
+        params = state["params"]
+        noisy = x + jitter * jax.random.normal(key, x.shape)
+        loss, grads = jax.value_and_grad(loss_of)(params, noisy, y)
+        updates, memory = optimizer.update(grads, state["memory"], params)
+        return {"params": optax.apply_updates(params, updates), "memory": memory}, loss
+
+    return start, step
+
+
+# %% fit · wrong: updates the weights only after every third batch
+def fit(data, seed):
+    class Sprout(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            return nn.Dense(1)(nn.tanh(nn.Dense(16)(x)))[..., 0]
+
+    def collate(samples):
+        x, y = zip(*samples, strict=True)
+        return np.stack(x), np.asarray(y, np.float32)
+
+    def loss_of(params, x, y):
+        return optax.sigmoid_binary_cross_entropy(model.apply(params, x), y).mean()
+
+    @jax.jit
+    def step(params, memory, x, y):
+        updates, memory = tx.update(jax.grad(loss_of)(params, x, y), memory, params)
+        return optax.apply_updates(params, updates), memory
+
+    model, tx = Sprout(), optax.MultiSteps(optax.adam(0.05), 3)
+    params = model.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+    order = torch.Generator().manual_seed(seed)
+    options = {"shuffle": True, "drop_last": True, "generator": order}
+    for _ in range(45):
+        for x, y in DataLoader(data, batch_size=50, collate_fn=collate, **options):
+            params, memory = step(params, memory, x, y)
+    return lambda x: jax.nn.sigmoid(model.apply(params, x))

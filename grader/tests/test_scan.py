@@ -302,6 +302,7 @@ ODD = {
     "evaluated annotations": "import inspect\ninspect.signature(f, eval_str=True)",
     "a thread": "import asyncio\nasyncio.to_thread(f)",
     "an array without elements": "np.ndarray((), 'int8').nbytes",
+    "a hash, which differs between sessions": "hash('star')",
     "a callback": "jax.debug.callback(seen.append, 1.0)",
     "a program compiled ahead of time": "jax.jit(f).lower(1.0).compile()",
     "a program lowered with named arguments": "jax.jit(f).lower(x=1.0)",
