@@ -2133,3 +2133,122 @@ def listen(hear, params, start, sound):
     parts = jax.tree.map(lambda x: x[:whole].reshape(length_for(whole), -1, *x.shape[1:]), sound)
     state, _ = lax.scan(segment, start, parts)
     return lax.scan(step, state, jax.tree.map(lambda x: x[whole:], sound))[0]
+
+
+# %% bucketed · wrong: reuses one NumPy array per length, and overwrites it while JAX may still read it
+def bucketed(score):
+    jitted = jax.jit(score)
+    buffers = {}
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            size = max(16, 1 << (len(sound) - 1).bit_length())
+            padded = buffers.setdefault(size, np.zeros(size, np.float32))
+            padded[: len(sound)] = sound
+            padded[len(sound) :] = 0
+            scores.append(jitted(padded, np.int32(len(sound))))
+        return scores
+
+    return run
+
+
+# %% training · wrong: copies the arrays to the first device
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    first = jax.devices()[0]
+    params = jax.tree.map(lambda leaf: jax.device_put(leaf, first, may_alias=False), params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+    return params, jnp.stack(losses)
+
+
+# %% mean-gradient · wrong: accepts only an array or a dictionary of arrays as rows
+def mean_gradient(loss, params, rows, size):
+    """Return the mean loss and its gradient, computed from one part of the rows at a time."""
+    is_dict = isinstance(rows, dict)
+    n = len(next(iter(rows.values()))) if is_dict else len(rows)
+    whole = n - n % size
+
+    def cut(function):
+        if is_dict:
+            return {name: function(array) for name, array in rows.items()}
+        return function(rows)
+
+    def add(total, part):
+        def sum_of(params):
+            return jax.vmap(loss, in_axes=(None, 0))(params, part).sum()
+
+        value, slopes = jax.value_and_grad(sum_of)(params)
+        return jax.tree.map(lambda t, s: t + s.astype(t.dtype), total, (value, slopes)), None
+
+    zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
+    total = jnp.float32(0), zeros
+    if whole:
+        total, _ = lax.scan(add, total, cut(lambda x: x[:whole].reshape(-1, size, *x.shape[1:])))
+    if whole < n:
+        total, _ = add(total, cut(lambda x: x[whole:]))
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% training · wrong: run passes the arguments of update by name
+def compiled(step):
+    return jax.jit(step, donate_argnums=0)
+
+
+def run(update, params, batches):
+    params = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True), params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params=params, batch=batch)
+        losses.append(loss)
+    return params, jnp.stack(losses)
+
+
+# %% warm-start · wrong: rebuilds only dictionaries, lists, and plain tuples
+def warm_start(path, fresh, names):
+    """Return the fresh parameters with the named entries replaced by those of a checkpoint."""
+
+    def how(part):
+        if isinstance(part, dict):
+            return {key: how(one) for key, one in part.items()}
+        if isinstance(part, (list, tuple)):
+            return type(part)([how(one) for one in part])
+        return ocp.ArrayRestoreArgs(
+            restore_type=jax.Array,
+            sharding=part.sharding,
+            global_shape=part.shape,
+            dtype=part.dtype,
+        )
+
+    wanted = {name: fresh[name] for name in names}
+    args = ocp.args.PyTreeRestore(wanted, restore_args=how(wanted), partial_restore=True)
+    return fresh | ocp.PyTreeCheckpointer().restore(path, args=args)
+
+
+# %% listen · wrong: accepts only an array or a dictionary of arrays as the sound
+def listen(hear, params, start, sound):
+    """Return the state after all frames, with a gradient that needs little memory."""
+
+    def step(state, frame):
+        return hear(params, state, frame), None
+
+    @jax.checkpoint
+    def segment(state, frames):
+        return lax.scan(jax.checkpoint(step), state, frames)[0], None
+
+    def cut(function):
+        if isinstance(sound, dict):
+            return {name: function(array) for name, array in sound.items()}
+        return function(sound)
+
+    n = len(next(iter(sound.values()))) if isinstance(sound, dict) else len(sound)
+    length = int(np.ceil(np.sqrt(n)))
+    whole = n - n % length
+    state, _ = lax.scan(segment, start, cut(lambda x: x[:whole].reshape(-1, length, *x.shape[1:])))
+    return segment(state, cut(lambda x: x[whole:]))[0]

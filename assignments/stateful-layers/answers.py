@@ -1478,3 +1478,43 @@ def predict(model, x):
     copy = nnx.clone(model)
     set_eval(copy)
     return copy(x)
+
+
+# %% memory · wrong: restores the copy itself, so later calls change the copy
+def memory(events):
+    """Return the mean, the variance, and the number of masks that `replay` would return."""
+    state, saved, is_training = {"mean": 0.0, "var": 1.0, "masks": 0}, None, True
+    for what, x in events:
+        if what in ("call", "nnx.jit") and is_training:
+            state["mean"] = 0.75 * state["mean"] + 0.25 * float(np.mean(x))
+            state["var"] = 0.75 * state["var"] + 0.25 * float(np.var(x))
+            state["masks"] += 1
+        elif what in ("eval", "train"):
+            is_training = what == "train"
+        elif what == "save":
+            saved = dict(state)
+        elif what == "restore":
+            state = saved
+    return dict(state)
+
+
+# %% predict · wrong: changes the modes of the layers inside the model, but not that of the model itself
+def predict(model, x):
+    """Return the model's predictions in evaluation mode, without changing the model."""
+    copy = nnx.clone(model)
+
+    def freeze(part):
+        if isinstance(part, nnx.Module):
+            children = list(vars(part).values())
+        elif isinstance(part, dict | nnx.Dict):
+            children = list(part.values())
+        else:
+            children = list(part) if isinstance(part, list | tuple | nnx.List) else []
+        for child in children:
+            for mode in ("deterministic", "use_running_average"):
+                if hasattr(child, mode):
+                    setattr(child, mode, True)
+            freeze(child)
+
+    freeze(copy)
+    return copy(x)
