@@ -813,6 +813,24 @@ def scan_task(*sources: str) -> ScanFindings:
             "measured",
         ),
         (["def f(x):\n    return f.t[x]", "f.t = measured(1)"], "cell 5, line 1", "measured"),
+        (
+            ["def g(dict):\n    return dict.fromkeys(measured)", "def f(x):\n    return g(x)"],
+            "cell 4, line 2",
+            "measured",
+        ),
+        (
+            [
+                "np.save('a.npy', measured(1))",
+                "def f(x):\n    return np.load('a.npy')[x]",
+            ],
+            "cell 4, line 1",
+            "measured",
+        ),
+        (
+            ["class dict:\n    fromkeys = print", "def f(x):\n    dict.fromkeys(measured)"],
+            "cell 5, line 2",
+            "measured",
+        ),
     ],
 )
 def test_answer_that_uses_forbidden_name_is_odd(sources: list[str], line: str, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from jaxbits_grader.authoring.assignment import Assignment, Task
@@ -12,6 +13,7 @@ from jaxbits_grader.checking.failure_messages import describe_failure
 from jaxbits_grader.checking.kernel_checks import (
     KERNEL_OPTIONS,
     watch_answer_state,
+    watch_background_work,
     written_modules,
 )
 from jaxbits_grader.checking.kernel_tests import KernelTests
@@ -192,8 +194,15 @@ class _Run:
         if task.id != self.task:
             self.task = task.id
             self.judge.forget_calls()
-        with watch_answer_state(self.kernel, names) as changed:
+        with contextlib.ExitStack() as stack:
+            changed = stack.enter_context(watch_answer_state(self.kernel, names))
+            others: list[str] = []
+            if task.id in self.assignment.forbidden:
+                others = stack.enter_context(watch_background_work(self.kernel))
             self._judge_test(id)
+        if others and self.record.points[id].points:
+            what = "which may use what the task forbids"
+            self.record.odd.append(f"in {id}, the answer uses {' and '.join(others)}, {what}")
         if changed and self.record.points[id].points:
             what = "the answer changes state, or its state cannot be read"
             self.record.odd.append(f"in {id}, {what}: {', '.join(changed)}")

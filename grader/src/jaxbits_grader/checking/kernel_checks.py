@@ -23,6 +23,7 @@ _WRITTEN = _IMPORT.format("integrity_check") + ".find_written_modules()"
 _FAILURE_LINE = _IMPORT.format("failure_line") + ".last_failure_line()"
 _WATCH = _IMPORT.format("detector_watch")
 _STATE = _IMPORT.format("answer_state")
+_BACKGROUND = _IMPORT.format("background_work")
 _COMPARISONS = "__import__('jaxbits_grader.judging.comparisons', fromlist=['x'])"
 _CANARIES = _IMPORT.format("canary_checks") + ".failed_canaries()"
 # Keep tracebacks minimal, because nobody sees them and IPython takes a long time to format full
@@ -85,6 +86,18 @@ def watch_answer_state(kernel: Kernel, names: Iterable[str]) -> Iterator[list[st
     # A submission can make up these names, so repeat only plausible ones.
     lines = ["something"] if answer is None else answer.splitlines()
     found += [line if _SAFE_NAME.fullmatch(line) else "something" for line in lines[:3]]
+
+
+@contextlib.contextmanager
+def watch_background_work(kernel: Kernel) -> Iterator[list[str]]:
+    """Yield a list that, after the block, names what works besides the kernel's own thread."""
+    found: list[str] = []
+    started = kernel.evaluate(f"{_BACKGROUND}.start()") == "started"
+    yield found
+    answer = kernel.evaluate(f"{_BACKGROUND}.stop()") if started else None
+    # A submission can make up these names, so repeat only plausible ones.
+    lines = ["something else"] if answer is None else answer.splitlines()
+    found += [line if _SAFE_NAME.fullmatch(line) else "something else" for line in lines[:3]]
 
 
 def start_comparisons(kernel: Kernel) -> None:

@@ -13,6 +13,13 @@ _ONLY_READ = frozenset(
 # Methods that put their arguments into a container, and the containers' classes.
 _PUT = frozenset({"add", "append", "extend", "insert", "setdefault", "update"})
 _CLASSES = frozenset({"dict", "list", "set"})
+# What all files and environment variables count as, together.
+FILES = "<files>"
+_ACCESS_FILES = frozenset(
+    {"dump", "fromfile", "genfromtxt", "getenv", "load", "loadtxt", "memmap", "open", "putenv"}
+    | {"read_bytes", "read_text", "save", "savetxt", "savez", "savez_compressed", "setenv"}
+    | {"tofile", "write_bytes", "write_text"}
+)
 # Built-in functions that change none of their arguments.
 _PURE = frozenset(
     {"abs", "all", "any", "bool", "dict", "enumerate", "filter", "float", "frozenset", "int"}
@@ -50,6 +57,10 @@ def _changed(statement: ast.stmt, pure: Collection[str]) -> Iterator[str]:
                 yield name
             case ast.Call():
                 yield from _changed_by_call(node, pure)
+                if accesses_files(node):
+                    yield FILES
+            case ast.Attribute(attr="environ"):
+                yield FILES
 
 
 def _changed_by_call(call: ast.Call, pure: Collection[str]) -> Iterator[str]:
@@ -61,6 +72,21 @@ def _changed_by_call(call: ast.Call, pure: Collection[str]) -> Iterator[str]:
     if not _puts(call):
         for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
             yield from _shared_names(argument, pure)
+
+
+def accesses_files(node: ast.AST) -> bool:
+    """Return whether a node reads or writes a file or an environment variable.
+
+    Example:
+        >>> accesses_files(ast.parse("np.load('a.npy')", mode="eval").body)
+        True
+    """
+    match node:
+        case ast.Call(func=ast.Name(id=name)) | ast.Call(func=ast.Attribute(attr=name)):
+            return name in _ACCESS_FILES
+        case ast.Attribute(attr="environ"):
+            return True
+    return False
 
 
 def _puts(call: ast.Call) -> bool:

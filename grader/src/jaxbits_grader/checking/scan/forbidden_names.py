@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from jaxbits_grader.cell_names import local_names, parameter_names
+from jaxbits_grader.checking.scan.changed_values import FILES, accesses_files
 from jaxbits_grader.checking.scan.own_code import OwnCode
 from jaxbits_grader.notebook import ParsedNotebook
 
@@ -84,10 +85,13 @@ def forbidden_uses(
 
 def _uses(statement: ast.stmt, bound: Collection[str]) -> list[tuple[str, int]]:
     """Return the global names that a statement uses, with their lines."""
-    uses = list(_reads(statement, frozenset(), _USE_ONLY_KEYS.difference(bound)))
+    only_keys = frozenset(name for name in _USE_ONLY_KEYS if name.partition(".")[0] not in bound)
+    uses = list(_reads(statement, frozenset(), only_keys))
     if not _LOOK_UP.isdisjoint(name for name, _ in uses):  # As in globals()["measured"].
         constants = [node for node in ast.walk(statement) if isinstance(node, ast.Constant)]
         uses += [(str(node.value), node.lineno) for node in constants]
+    if any(map(accesses_files, ast.walk(statement))):
+        uses.append((FILES, statement.lineno))
     return uses
 
 
@@ -141,11 +145,17 @@ def _reads(
             inner.remove(keys)
         case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Name() as keys]):
             inner.remove(keys)
-        case ast.Call() if ast.unparse(node.func) in use_only_keys.difference(own):
+        case ast.Call(func=function) if _is_builtin(function, use_only_keys, own):
             inner = [part for part in inner if not isinstance(part, ast.Name)]
     for children, names in ((outer, own), (inner, inside)):
         for child in children:
             yield from _reads(child, names, use_only_keys)
+
+
+def _is_builtin(function: ast.expr, names: Collection[str], own: Collection[str]) -> bool:
+    """Return whether a function is one of these built-in ones, such as `dict.fromkeys`."""
+    name = ast.unparse(function)
+    return name in names and name.partition(".")[0] not in own
 
 
 def _bare_names(annotation: ast.expr | None) -> list[ast.AST]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from jaxbits_grader.cell_names import bound_names
 from jaxbits_grader.checking.scan.ast_utils import is_too_long, parse_cell
-from jaxbits_grader.checking.scan.changed_values import changed_names, shared_values
+from jaxbits_grader.checking.scan.changed_values import FILES, changed_names, shared_values
 from jaxbits_grader.notebook import Cell, ParsedNotebook, Role
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
@@ -57,7 +57,7 @@ class OwnCode:
         """Return the statements that bind a name or may change its value.
 
         Args:
-            name: The name of a global variable.
+            name: The name of a global variable, or `FILES`.
         """
         waiting, seen = [name], {name}
         while waiting:
@@ -73,7 +73,11 @@ class OwnCode:
 
     def _key(self, statement: Statement, name: str) -> str:
         """Return a name that is different for local variables of different statements."""
-        return name if name in self.binding else f"{self._numbers[id(statement)]}:{name}"
+        return (
+            name
+            if name in self.binding or name == FILES
+            else f"{self._numbers[id(statement)]}:{name}"
+        )
 
 
 def _own_statements(notebook: ParsedNotebook, released: ParsedNotebook) -> Iterator[Statement]:

@@ -13,8 +13,8 @@ _FRAME_ATTRIBUTES = {
 _CODE_ATTRIBUTES = {
     "__globals__", "__kwdefaults__", "__defaults__", "__code__", "cell_contents", "_instance",
 }  # fmt: skip
-# These functions and modules can read other code's frames, end the kernel, reach outside it, run
-# code that the scan cannot see, or, like hash, return something else in each session.
+# These functions and modules can read other code's frames, end the kernel, reach outside it, or run
+# code that the scan cannot see.
 _ODD_FUNCTIONS = frozenset(
     """
     sys._getframe sys._current_frames sys.settrace sys.setprofile sys.meta_path sys.path_hooks
@@ -29,7 +29,7 @@ _ODD_FUNCTIONS = frozenset(
     traceback.StackSummary linecache jax.monitoring jax._src jaxbits._analysis jaxbits._jax_compat
     jaxbits_grader
     ctypes cffi ipykernel unittest.mock importlib
-    builtins.exec builtins.eval builtins.compile builtins.__import__ builtins.hash __main__
+    builtins.exec builtins.eval builtins.compile builtins.__import__ __main__
     pickle.load pickle.loads pickle.Unpickler _pickle.load _pickle.loads marshal.load marshal.loads
     dill.load dill.loads cloudpickle.load cloudpickle.loads joblib.load shelve.open
     """.split()  # noqa: SIM905

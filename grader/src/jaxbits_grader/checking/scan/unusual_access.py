@@ -163,6 +163,8 @@ def _describe_call(
             return f"compiles a program ahead of time ({name})"
     if function == "numpy.ndarray":
         return "creates an array without setting its elements (np.ndarray)"
+    if function == "hash" and args and isinstance(args[0], ast.Constant | ast.JoinedStr):
+        return "uses the hash of a string, which differs between sessions"
     if function in _CALLBACKS:
         return f"calls Python code from a compiled program ({function})"
     if function == "numpy.load" and len(args) > 2:
