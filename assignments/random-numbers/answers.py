@@ -1580,3 +1580,32 @@ def free_numbers(key, players, taken):
         return number
 
     return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% cards · wrong: takes the star from bits in the middle of the place
+def cards(key, count, chances):
+    """Return the symbol, star, place, and tint of `count` cards as a dict."""
+    for_symbol, for_place, for_tint = jax.random.split(key, 3)
+    place = jax.random.uniform(for_place, (count, 2))
+    return {
+        "symbol": jax.random.categorical(for_symbol, jnp.log(chances), shape=(count,)),
+        "star": jnp.floor(place[:, 0] * 2**14) % 4 == 0,
+        "place": place,
+        "tint": jax.random.normal(for_tint, (count, 3)),
+    }
+
+
+# %% free-numbers · wrong: draws one number for each half of a player's number, and combines them with xor
+def free_numbers(key, players, taken):
+    """Return a number that is not taken for each player."""
+    taken, players = jnp.asarray(taken), jnp.asarray(players)
+    free = jnp.argsort(taken, stable=True)  # the free numbers come first
+    count = jnp.sum(~taken).astype(jnp.uint32)
+    for_high, for_low = jax.random.split(key)
+
+    def number_of(player):
+        high = jax.random.bits(jax.random.fold_in(for_high, player >> 16))
+        low = jax.random.bits(jax.random.fold_in(for_low, player & 0xFFFF))
+        return free[((high ^ low) % count).astype(jnp.int32)]
+
+    return jax.vmap(number_of)(players)

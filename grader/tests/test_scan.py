@@ -303,6 +303,8 @@ ODD = {
     "a thread": "import asyncio\nasyncio.to_thread(f)",
     "an array without elements": "np.ndarray((), 'int8').nbytes",
     "a hash, which differs between sessions": "hash('star')",
+    "a saved array": "def f(x):\n    np.save('a.npy', x)",
+    "a written file": "def f(x):\n    with open('a', 'w') as file:\n        file.write(x)",
     "a callback": "jax.debug.callback(seen.append, 1.0)",
     "a program compiled ahead of time": "jax.jit(f).lower(1.0).compile()",
     "a program lowered with named arguments": "jax.jit(f).lower(x=1.0)",
@@ -486,6 +488,8 @@ HONEST = {
     ),
     "time it": "import timeit\ntimeit.timeit(lambda: f(1), number=3)\ntimeit.timeit(f)\ndef f(): pass",  # noqa: E501
     "data frames": "import pandas as pd\ndf = pd.DataFrame({'a': [1]})\ndf.query('a > 0')",
+    "an array saved outside a function": "np.save('a.npy', 1)",
+    "a file that is read": "with open('a.txt') as file:\n    text = file.read()",
     "a check for arrays": "isinstance(1, np.ndarray)",
     "a print in a program": "jax.debug.print('{}', 1.0)",
     "no pickles": "np.load('a.npy', allow_pickle=False)",

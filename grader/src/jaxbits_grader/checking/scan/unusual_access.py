@@ -19,6 +19,7 @@ _NAMES_CLASSES = ("collections.namedtuple", "dataclasses.make_dataclass", "enum.
 _FOREIGN_COPY = "copies attributes to an object that it does not define"
 _PROGRAM_CACHE = re.compile("compilation_cache|persistent_cache", re.I)
 _CALLBACKS = {"jax.debug.callback", "jax.experimental.io_callback", "jax.pure_callback"}
+_SAVE = {"numpy.save", "numpy.savetxt", "numpy.savez", "numpy.savez_compressed", "torch.save"}
 _REGISTERS = ("jax.tree_util.register_", "jax.tree.register")
 _UNUSUAL_MODULE_NAMES = {"__builtins__", "__loader__", "__spec__"}
 
@@ -163,6 +164,8 @@ def _describe_call(
             return f"compiles a program ahead of time ({name})"
     if function == "numpy.ndarray":
         return "creates an array without setting its elements (np.ndarray)"
+    if names.is_in_function and (function in _SAVE or _writes(call, function, args)):
+        return "writes a file inside a function"
     if function == "hash" and args and isinstance(args[0], ast.Constant | ast.JoinedStr):
         return "uses the hash of a string, which differs between sessions"
     if function in _CALLBACKS:
@@ -201,6 +204,15 @@ def _describe_special_call(function: ast.Attribute, args: list[ast.expr]) -> str
         return f"reads or sets an attribute of another object ({function.attr})"
     # A method that forwards each access to an attribute of its object may compute the name.
     return next(filter(None, (describe_name(text) for text in texts if text)), None)
+
+
+def _writes(call: ast.Call, function: str, args: list[ast.expr]) -> bool:
+    """Return whether a call opens a file to write it, or writes it at once."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in ("write_bytes", "write_text"):
+        return True
+    modes = [*args[1:2], *(one.value for one in call.keywords if one.arg == "mode")]
+    texts = [str(mode.value) for mode in modes if isinstance(mode, ast.Constant)]
+    return function in ("open", "io.open") and any(set("wax+") & set(text) for text in texts)
 
 
 def _mentions_function(value: ast.expr, names: NameResolver) -> bool:
