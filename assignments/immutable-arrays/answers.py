@@ -1233,3 +1233,18 @@ def soften(levels, step):
     _, levels = lax.scan(pass_on, levels[0], levels)
     _, levels = lax.scan(pass_on, levels[-1], levels, reverse=True)
     return levels
+
+
+# %% rehearse · wrong: keeps a copy only if the step has deleted its plan, and forgets that the plan before may be the same
+def rehearse(step, plan, orders):
+    """Return the plans before and after each order, each with its own memory."""
+    plans = [plan]
+    current = jax.tree.map(jnp.copy, plan)
+    for k, order in enumerate(orders):
+        spare = jax.tree.map(jnp.copy, current)
+        new = step(current, order)
+        if k and any(leaf.is_deleted() for leaf in jax.tree.leaves(current)):
+            plans[-1] = spare  # The step has donated its plan.
+        plans.append(new)
+        current = new
+    return plans

@@ -305,6 +305,8 @@ ODD = {
     "a hash, which differs between sessions": "hash('star')",
     "a saved array": "def f(x):\n    np.save('a.npy', x)",
     "a written file": "def f(x):\n    with open('a', 'w') as file:\n        file.write(x)",
+    "a profiler that runs a text": "import cProfile\ncProfile.run('f' + '()')",
+    "a thread of the logging library": "import logging.handlers\nlogging.handlers.QueueListener(1)",
     "a callback": "jax.debug.callback(seen.append, 1.0)",
     "a program compiled ahead of time": "jax.jit(f).lower(1.0).compile()",
     "a program lowered with named arguments": "jax.jit(f).lower(x=1.0)",

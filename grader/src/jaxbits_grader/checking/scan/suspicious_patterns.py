@@ -24,6 +24,7 @@ _ODD_FUNCTIONS = frozenset(
     os.posix_spawn os.posix_spawnp os.execl os.execle os.execlp os.execv os.execve os.execvp
     os.execvpe os.spawnl os.spawnle os.spawnlp os.spawnv os.spawnve os.spawnvp
     subprocess socket multiprocessing signal atexit threading _thread concurrent.futures runpy
+    bdb cProfile codeop doctest logging.config logging.handlers pdb profile trace
     asyncio.get_event_loop asyncio.get_running_loop code.InteractiveInterpreter
     traceback.walk_stack traceback.extract_stack traceback.format_stack traceback.print_stack
     traceback.StackSummary linecache jax.monitoring jax._src jaxbits._analysis jaxbits._jax_compat
