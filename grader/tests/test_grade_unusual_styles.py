@@ -24,7 +24,7 @@ LIMITS = Limits(cell_seconds=120, notebook_seconds=900)
 NOTES = {
     "devices-and-memory": ["uses small, a variable of a test", "uses waves, a variable of a test"],
     "immutable-arrays": ["reads an attribute whose name is computed"],
-    "precision": ["imports doctest"],
+    "precision": ["uses doctest"],
     "random-numbers": ["reads the name of an object that a function is given (__name__)"],
     "stateful-layers": ["uses the attribute addHandler"],
 }

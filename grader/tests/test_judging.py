@@ -349,7 +349,7 @@ def test_answer_must_also_be_right_under_real_transformations() -> None:
 
 
 @harness.needs_sandbox
-def test_judge_draws_other_values_for_a_test_that_has_already_run(
+def test_test_that_counts_compilations_never_uses_the_values_of_the_notebook(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     counted = """force = 4.0  # variant: 1.0..9.0
@@ -364,7 +364,7 @@ testing.assert_close(seen, force**2, "the pull is wrong")
     known = "def pull(state, force, law=stiff):\n    return state, np.float32(16)"
     result = grade({**RIGHT, "pull": "import numpy as np\n" + known})
     assert points(result)["pull-compiled"] == 0
-    assert result.tampering
+    assert "the pull is wrong" in [cell.message for cell in result.points]
 
 
 @harness.needs_sandbox
