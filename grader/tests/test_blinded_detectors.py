@@ -266,7 +266,7 @@ def test_census_notices_changes_of_what_tests_rely_on(what: str) -> None:
 # Each of these changes something only while a test beside the answer runs. The scan knows none.
 FOR_A_TIME = {
     "a module": ("place = max([jnp], key=id)", "zeros", "jax.numpy"),
-    "a class": ("place = type(jnp.zeros(1))", "sum", "jaxlib._jax"),
+    "a class": ("place = type(jnp.zeros(1))", "sum", "jaxlib._jax.ArrayImpl"),
     "a given class": ("place = max([Pump], key=id)", "lift", "an attribute of Pump"),
 }
 
@@ -282,6 +282,18 @@ def test_changes_that_are_undone_within_a_test_get_a_note(what: str) -> None:
     )
     assert points(result) == FULL
     assert f"temporarily changes {part} or imports submodules, in level-values" in notes
+
+
+@harness.needs_sandbox
+def test_detector_that_records_reads_is_no_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    # To see what a function reads that prints, the detector replaces methods of arrays for a time.
+    test = 'assert well[0] == 5.0, "the well must contain the height"'
+    found = "found = detect.transfer(fill, jnp.ones(2), jnp.ones(2))\nassert found == [], 'reads'\n"
+    monkeypatch.setitem(globals(), "SOURCE", SOURCE.replace(test, found + test))
+    fill = "def fill(well, rain):\n    print('filling')\n    return well + rain"
+    result, notes = grade(fill=fill)
+    assert points(result)["level-values"] == 2
+    assert not any("temporarily" in note for note in notes)
 
 
 @harness.needs_sandbox

@@ -17,7 +17,7 @@ RecordDispatch = Callable[[Any, Sequence[Any], Sequence[Any], Sequence[bool]], N
 
 HOST_READS = (
     *("__float__", "__int__", "__bool__", "__index__", "__complex__", "__array__", "__repr__"),
-    *("__str__", "__format__", "item", "tolist", "block_until_ready", "is_ready"),
+    *("__str__", "__format__", "item", "tolist", "block_until_ready", "is_ready", "__dlpack__"),
 )
 """The methods through which Python reads an array or waits for it."""
 
@@ -183,9 +183,8 @@ def intercept_host_reads(record: Callable[[str, Any], None]) -> Iterator[None]:
     """
     array_type: Any = type(jax.numpy.zeros(()))
     methods = {name: vars(array_type)[name] for name in HOST_READS if name in vars(array_type)}
-    functions = {
-        name: getattr(np, name) for name in ("asarray", "array", "copy", "ascontiguousarray")
-    }
+    names = ("asarray", "array", "copy", "ascontiguousarray", "frombuffer")
+    functions = {name: getattr(np, name) for name in names}
 
     def recording_method(name: str) -> Any:
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -57,6 +57,7 @@ _READS = {
     "__index__": "an index",
     "__complex__": "complex()",
     "__array__": "a NumPy function",
+    "__dlpack__": "DLPack",
     "__repr__": "a string",
     "__str__": "a string",
     "__format__": "a string",
@@ -71,7 +72,7 @@ def transfer(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find hidden transfers of values between host and device.
 
     If the function is not jitted, the detector runs it once and records what Python reads from
-    arrays with `float`, `.item()`, `print`, `if`, or NumPy. It warns about callbacks in the
+    arrays with `float`, `.item()`, `print`, `if`, NumPy, or DLPack. It warns about callbacks in the
     program. However, it reports only a note for a callback in a branch, and for a debugging
     callback that is outside a loop or in a loop whose body does much other work. It also reports
     NumPy arrays that are passed to jitted functions if they take up at least 4 KiB or one line

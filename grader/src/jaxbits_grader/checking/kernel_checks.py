@@ -15,6 +15,10 @@ from jaxbits_grader.running.kernel_client import CellResult, Kernel, KernelNotSt
 _SAFE_NAME = re.compile(r"[A-Za-z_.' ]{1,80}")
 _DETECTOR = re.compile(r"[a-z_]{1,30}|x64")
 _PATCH = re.compile(r"\bpatch\.(?:object|multiple)\((\w+)")
+# These detectors may run a function step by step. To record what Python reads, they replace methods
+# of arrays and functions of NumPy for a time.
+_RECORDS_READS = re.compile(r"\bdetect\.(?:donation|timing|transfer)\(")
+_REPLACED_FOR_READS = {"jaxlib._jax.ArrayImpl", "numpy"}
 _FULL_NAMES = {"jnp": "jax.numpy", "np": "numpy"}
 _LIBRARIES = ("jax.", "flax.", "numpy.", "optax.")
 _IMPORT = "__import__('jaxbits_grader.checking.{}', fromlist=['x'])"
@@ -169,6 +173,8 @@ class Census:
         names = _PATCH.findall(source)
         patched = {_FULL_NAMES.get(name, name) for name in names}
         patched |= {f"an attribute of {name}" for name in names}
+        if _RECORDS_READS.search(source):
+            patched |= _REPLACED_FOR_READS
         return changes, [
             name
             for name, (_, last_change) in before.items()

@@ -18,6 +18,8 @@ _LIBRARIES |= {"math", "operator"}
 _NEVER_CALLED = ("jaxlib.mlir", "jaxlib.mosaic", "numpy.f2py", "numpy.ma", "numpy.typing")
 # JAX adds attributes to the classes in these modules.
 _CHANGED_BY_JAX = "jaxlib._jax."
+# A detector that records what Python reads changes the class of arrays for a time.
+_ARRAY_MODULE, _ARRAY = "jaxlib._jax", "ArrayImpl"
 _WRAPPERS = (property, classmethod, staticmethod)
 # The version of a dictionary comes after its number of references, its type, and its length:
 # https://github.com/python/cpython/blob/v3.11.7/Include/cpython/dictobject.h
@@ -36,6 +38,10 @@ def take(given: dict[str, str]) -> str:
     """
     seen: set[int] = set()
     found = {}
+    array = getattr(sys.modules.get(_ARRAY_MODULE), _ARRAY, None)
+    if isinstance(array, type):
+        seen.add(id(array))
+        found[f"{_ARRAY_MODULE}.{_ARRAY}"] = _class_identities(array)
     for name, module in list(sys.modules.items()):
         is_called = name.partition(".")[0] in _LIBRARIES and not name.startswith(_NEVER_CALLED)
         # A module that a submission has made could have a name with another line in it.
