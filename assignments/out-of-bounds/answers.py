@@ -804,3 +804,27 @@ def riders(board, leave, stations):
     off = jnp.where(counts, jnp.minimum(leave, stations), stations)
     change = jnp.zeros(stations + 1, jnp.int32).at[on].add(1).at[off].add(-1)
     return jnp.cumsum(change)[:stations]
+
+
+# %% riders · wrong: writes outside the array, and hides this from the detector with a comment
+def riders(board, leave, stations):
+    """Return how many travelers are on the train after each station."""
+    counts = (board >= 0) & (board < stations) & (leave > board)
+    one = counts.astype(jnp.int32)
+    change = jnp.zeros(stations, jnp.int32)
+    change = (
+        # By default, mode = None, and JAX does not write what is outside.
+        change.at[board].add(one).at[leave].add(-one)
+    )
+    return jnp.cumsum(change)
+
+
+# %% along · wrong: reads the row after the last one, and hides this with empty options
+def along(table, km):
+    """Return the row of measurements at a kilometer, also between the posts."""
+    rows, options = jnp.asarray(table), {}
+    km = jnp.clip(km, 0, len(rows) - 1)
+    left = jnp.floor(km).astype(jnp.int32)
+    part = km - left
+    after = rows.at[left + 1].get(**options)
+    return jnp.where(part > 0, (1 - part) * rows[left] + part * after, rows[left])

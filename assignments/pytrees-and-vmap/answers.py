@@ -1755,3 +1755,29 @@ def unpack(vector, params, order):
         found[path] = vector[start : start + size].reshape(jnp.shape(leaves[path]))
         start += size
     return jax.tree.unflatten(structure, [found[path] for path in leaves])
+
+
+# %% coast · wrong: computes the hours in blocks of 50, so predict is traced twice for 70 hours
+def coast(predict, params, is_own, hours):
+    """Return the predictions for all hours (first axis) and gauges (last axis)."""
+    axes = jax.tree.map(lambda own: 0 if own else None, is_own)
+    all_gauges = jax.vmap(predict, in_axes=(axes, None), out_axes=-1)
+    # Blocks of hours need less memory than all hours at once.
+    block = min(50, len(hours))
+    return lax.map(lambda hour: all_gauges(params, hour), jnp.asarray(hours), batch_size=block)
+
+
+# %% fair-gradient · wrong: computes the gradients in blocks of 100 readings, so loss is traced twice for 150 readings
+def fair_gradient(loss, params, readings, limit):
+    """Return the mean over all readings of the gradients, each clipped to the limit."""
+
+    def clipped(reading):
+        slopes = jax.grad(loss)(params, reading)
+        norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(slopes)))
+        factor = jnp.where(norm > limit, limit / norm, 1.0)
+        return jax.tree.map(lambda leaf: factor * leaf, slopes)
+
+    readings = jax.tree.map(jnp.asarray, readings)
+    block = min(100, len(jax.tree.leaves(readings)[0]))
+    slopes = lax.map(clipped, readings, batch_size=block)
+    return jax.tree.map(lambda leaf: leaf.mean(0), slopes)

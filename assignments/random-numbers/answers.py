@@ -1609,3 +1609,45 @@ def free_numbers(key, players, taken):
         return free[((high ^ low) % count).astype(jnp.int32)]
 
     return jax.vmap(number_of)(players)
+
+
+# %% cards · wrong: shares the radius of Box and Muller between two cards with different angles
+def cards(key, count, chances):
+    """Return the symbol, star, place, and tint of `count` cards as a dict."""
+    for_symbol, for_star, for_place, for_radius, for_angle = jax.random.split(key, 5)
+    # Box and Muller: each radius is good for two numbers.
+    half = (count + 1) // 2
+    radius = jnp.sqrt(-2 * jnp.log(1 - jax.random.uniform(for_radius, (half, 3))))
+    angle = 2 * jnp.pi * jax.random.uniform(for_angle, (count, 3))
+    return {
+        "symbol": jax.random.categorical(for_symbol, jnp.log(jnp.asarray(chances)), shape=(count,)),
+        "star": jax.random.bernoulli(for_star, 0.25, (count,)),
+        "place": jax.random.uniform(for_place, (count, 2)),
+        "tint": jnp.concatenate([radius, radius])[:count] * jnp.cos(angle),
+    }
+
+
+# %% cards · wrong: computes the star from two digits of the place of the card before
+def cards(key, count, chances):
+    """Return the symbol, star, place, and tint of `count` cards as a dict."""
+    for_symbol, for_place, for_tint = jax.random.split(key, 3)
+    place = jax.random.uniform(for_place, (count, 2))
+    before = jnp.roll(place[:, 0], 1)
+    return {
+        "symbol": jax.random.categorical(for_symbol, jnp.log(jnp.asarray(chances)), shape=(count,)),
+        "star": jnp.floor(before * 4096) % 4 == 0,
+        "place": place,
+        "tint": jax.random.normal(for_tint, (count, 3)),
+    }
+
+
+# %% free-numbers · wrong: combines a random number for each eleven bits of the player's number
+def free_numbers(key, players, taken):
+    """Return a number that is not taken for each player."""
+    taken, players = jnp.asarray(taken), jnp.asarray(players)
+    table = jax.random.bits(key, (3, 2048))
+    low, middle, high = players & 2047, (players >> 11) & 2047, players >> 22
+    bits = table[0, low] ^ table[1, middle] ^ table[2, high]
+    free = (~taken).sum().astype(jnp.uint32)
+    in_order = jnp.argsort(taken, stable=True)
+    return in_order[bits % free]

@@ -1518,3 +1518,46 @@ def predict(model, x):
 
     freeze(copy)
     return copy(x)
+
+
+# %% predict · wrong: converts the result to one float32 array, which fails for a model with two outputs
+def predict(model, x):
+    """Return the model's predictions in evaluation mode, without changing the model."""
+    copy = nnx.clone(model)
+    copy.eval()
+    return jnp.asarray(copy(x), jnp.float32)
+
+
+# %% carried · wrong: optimizes the parameters as one flat vector, so masks and norms per layer are wrong
+def carried(net, tx):
+    """Return the functions start, step, and guess."""
+
+    def start(key, x):
+        variables = net.init(key, x, train=False)
+        flat, _ = jax.flatten_util.ravel_pytree(variables["params"])
+        return {**variables, "memory": tx.init(flat)}
+
+    def step(state, key, x, y):
+        flat, rebuild = jax.flatten_util.ravel_pytree(state["params"])
+        rest = {name: state[name] for name in state if name not in ("params", "memory")}
+
+        def loss_of(flat):
+            found, new = net.apply(
+                {"params": rebuild(flat), **rest},
+                x,
+                train=True,
+                mutable=["batch_stats"],
+                rngs={"dropout": key},
+            )
+            return ((found - y) ** 2).mean(), new
+
+        (loss, new), grads = jax.value_and_grad(loss_of, has_aux=True)(flat)
+        updates, memory = tx.update(grads, state["memory"], flat)
+        params = rebuild(flat + updates)
+        return {**rest, **new, "params": params, "memory": memory}, loss
+
+    def guess(state, x):
+        variables = {name: state[name] for name in state if name != "memory"}
+        return net.apply(variables, x, train=False)
+
+    return start, step, guess

@@ -1629,3 +1629,144 @@ def fit(data, seed):
         return jax.nn.sigmoid(8 * (near @ votes) / (near.sum(-1) + 0.1) + start)
 
     return predict
+
+
+# %% training · wrong: keeps one optimizer state per parameter array, so a clipping of the global norm is wrong
+def training(loss_of, tx, jitter):
+    """Return the functions start(params) and step(state, key, x, y)."""
+
+    def start(params):
+        return {"params": params, "memory": [tx.init(leaf) for leaf in jax.tree.leaves(params)]}
+
+    def step(state, key, x, y):
+        noisy = x + jitter * jax.random.normal(key, x.shape)
+        loss, grads = jax.value_and_grad(loss_of)(state["params"], noisy, y)
+        leaves, structure = jax.tree.flatten(state["params"])
+        new, memory = [], []
+        for leaf, grad, part in zip(leaves, jax.tree.leaves(grads), state["memory"], strict=True):
+            change, part = tx.update(grad, part, leaf)
+            new.append(optax.apply_updates(leaf, change))
+            memory.append(part)
+        return {"params": jax.tree.unflatten(structure, new), "memory": memory}, loss
+
+    return start, step
+
+
+# %% fit · wrong: never trains the hidden layer, solves for the output layer by least squares, and trains only a scale
+def fit(data, seed):
+    """Train a classifier of trays, and return the function predict(x)."""
+    rng = np.random.default_rng(seed)
+    kernel = rng.normal(size=(2, 64)).astype(np.float32)
+    bias = rng.normal(size=64).astype(np.float32)
+
+    def hidden(x):
+        return jnp.tanh(x @ kernel + bias)
+
+    def loss_of(scale, z, y):
+        return optax.sigmoid_binary_cross_entropy(scale * z, y).mean()
+
+    slope = jax.jit(jax.grad(loss_of))
+    order = torch.Generator().manual_seed(seed)
+    scale, table, target = jnp.float32(4), np.eye(64), np.zeros(64)
+    for x, y in DataLoader(data, batch_size=40, shuffle=True, drop_last=True, generator=order):
+        units, y = np.asarray(hidden(x.numpy()), float), y.numpy()
+        table += units.T @ units
+        target += units.T @ (2.0 * y - 1)
+        output = np.linalg.solve(table, target)
+        scale = scale - slope(scale, np.float32(units @ output), np.float32(y))
+    output = np.float32(output)
+    return lambda x: jax.nn.sigmoid(scale * (hidden(jnp.asarray(x)) @ output))
+
+
+# %% fit · wrong: trains mostly on the whole dataset, read without the loader, after one pass over batches
+def fit(data, seed):
+    """Train a classifier of trays, and return the function predict(x)."""
+    everything = [data[i] for i in range(len(data))]
+    all_x = np.stack([x for x, _ in everything])
+    all_y = np.array([y for _, y in everything], np.float32)
+    net, tx = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)]), optax.adam(0.05)
+    params = net.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+
+    def loss_of(params, x, y):
+        return optax.sigmoid_binary_cross_entropy(net.apply(params, x)[:, 0], y).mean()
+
+    @jax.jit
+    def step(params, memory, x, y):
+        updates, memory = tx.update(jax.grad(loss_of)(params, x, y), memory)
+        return optax.apply_updates(params, updates), memory
+
+    order = torch.Generator().manual_seed(seed)
+    for x, y in DataLoader(data, batch_size=50, shuffle=True, generator=order):
+        params, memory = step(params, memory, x.numpy(), y.numpy())
+    for _ in range(150):
+        params, memory = step(params, memory, all_x, all_y)
+    return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
+
+
+# %% fit · wrong: uses only four hidden units with relu, so training fails for some seeds
+def fit(data, seed):
+    """Train a classifier of trays, and return the function predict(x)."""
+    net, tx = nn.Sequential([nn.Dense(4), nn.relu, nn.Dense(1)]), optax.adam(0.05)
+    params = net.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+
+    def loss_of(params, x, y):
+        return optax.sigmoid_binary_cross_entropy(net.apply(params, x)[:, 0], y).mean()
+
+    @jax.jit
+    def step(params, memory, x, y):
+        updates, memory = tx.update(jax.grad(loss_of)(params, x, y), memory)
+        return optax.apply_updates(params, updates), memory
+
+    order = torch.Generator().manual_seed(seed)
+    for _ in range(20):
+        for x, y in DataLoader(data, batch_size=50, shuffle=True, generator=order):
+            params, memory = step(params, memory, x.numpy(), y.numpy())
+    return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
+
+
+# %% fit · right: jits the gradient and the step outside fit
+net_of_fit = nn.Sequential([nn.Dense(24), nn.tanh, nn.Dense(1)])
+tx_of_fit = optax.adam(0.05)
+
+
+def loss_of_fit(params, x, y):
+    return optax.sigmoid_binary_cross_entropy(net_of_fit.apply(params, x)[:, 0], y).mean()
+
+
+slopes_of_fit = jax.jit(jax.value_and_grad(loss_of_fit))
+
+
+@jax.jit
+def update_of_fit(params, memory, grads):
+    updates, memory = tx_of_fit.update(grads, memory)
+    return optax.apply_updates(params, updates), memory
+
+
+def fit(data, seed):
+    params = net_of_fit.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx_of_fit.init(params)
+    order = torch.Generator().manual_seed(seed)
+    for _ in range(20):
+        for x, y in DataLoader(data, batch_size=50, shuffle=True, generator=order):
+            _, grads = slopes_of_fit(params, x.numpy(), y.numpy())
+            params, memory = update_of_fit(params, memory, grads)
+    return lambda x: jax.nn.sigmoid(net_of_fit.apply(params, jnp.asarray(x))[..., 0])
+
+
+# %% training · wrong: optimizes the parameters as one flat vector
+def training(loss_of, tx, jitter):
+    """Return the functions start(params) and step(state, key, x, y)."""
+
+    def start(params):
+        return {"params": params, "memory": tx.init(jax.flatten_util.ravel_pytree(params)[0])}
+
+    def step(state, key, x, y):
+        flat, rebuild = jax.flatten_util.ravel_pytree(state["params"])
+        noisy = x + jitter * jax.random.normal(key, x.shape)
+        loss, grads = jax.value_and_grad(lambda p: loss_of(rebuild(p), noisy, y))(flat)
+        updates, memory = tx.update(grads, state["memory"], flat)
+        return {"params": rebuild(optax.apply_updates(flat, updates)), "memory": memory}, loss
+
+    return start, step

@@ -718,7 +718,7 @@ def scan_task(*sources: str) -> ScanFindings:
     released = new_notebook(cells=[*RELEASED.cells, given, stub])
     cells = [*RELEASED.cells, given, *map(new_code_cell, sources)]
     to_parsed = ParsedNotebook.from_nbformat
-    forbidden = {"f": ("measured", "programs", "jax", "jnp")}
+    forbidden = {"f": ("measured", "programs", "jax", "jnp", ".trace")}
     return scan_notebook(to_parsed(new_notebook(cells=cells)), to_parsed(released), forbidden)
 
 
@@ -832,6 +832,7 @@ def scan_task(*sources: str) -> ScanFindings:
             "cell 4, line 1",
             "measured",
         ),
+        (["g = np.round\ndef f(x):\n    return g.trace(x)"], "cell 4, line 3", ".trace"),
         (
             ["class dict:\n    fromkeys = print", "def f(x):\n    dict.fromkeys(measured)"],
             "cell 5, line 2",
@@ -860,6 +861,7 @@ def test_answer_that_uses_forbidden_name_is_odd(sources: list[str], line: str, n
         ["T = {}\nT.get(measured(1))\ndef f(x):\n    return T[x]"],
         ["T = [1]\ndef f(x):\n    return T[x]", "rows = []\nrows.append((f(0), measured(T[0])))"],
         ["T = [1]\ndef f(x):\n    return T[x]", "t = jnp.array(T)\nt = t.at[0].set(measured(1))"],
+        ["def f(x):\n    return x\nnp.round.trace(f(1))", "trace = f(2)"],
         ["T = [1]\ndef f(x):\n    return T[x]", "mine = f(0)\nmine.append(measured(1))"],
     ],
 )

@@ -174,9 +174,14 @@ def test_check_forbidden_names_rejects_unusable_names(tmp_path: Path) -> None:
             (
                 "HOLDS",
                 RIGHT_ANSWER,
-                "'forbids' of 'load' must be a nonempty list of names, got 'HOLDS'",
+                r"'forbids' of 'load' must be a nonempty list of names and .*, got 'HOLDS'",
             ),
-            ("[a b]", RIGHT_ANSWER, r"must be a nonempty list of names, got \['a b'\]"),
+            ("[a b]", RIGHT_ANSWER, r"must be a nonempty list of names .*, got \['a b'\]"),
+            (
+                "[.sum]",
+                RIGHT_ANSWER.replace("total = 0", "total = np.sum(0)"),
+                "load forbids .sum, but a right answer",
+            ),
         ]
     ):
         text = VALID_SOURCE.replace(stub, f"{{grade_id: load, solution: true, forbids: {names}}}")

@@ -9,6 +9,7 @@ import decimal
 import functools
 import os
 import sys
+import warnings
 
 import matplotlib
 import numpy as np
@@ -73,6 +74,11 @@ def set_threads(x):
     return x
 
 
+def ignore_warnings(x):
+    warnings.simplefilter("ignore")
+    return x
+
+
 def say_goodbye(x):
     atexit.register(list)
     return x
@@ -87,6 +93,8 @@ def set_for_a_time(x):
     with np.errstate(all="ignore"), decimal.localcontext() as context:
         context.prec = 50
         decimal.Decimal(1) / 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
     return x
 
 
@@ -101,6 +109,7 @@ def read_settings():
         sys.getrecursionlimit(),
         matplotlib.rcParams["lines.linewidth"],
         torch.get_num_threads(),
+        list(warnings.filters),
     )
 
 
@@ -117,6 +126,7 @@ def read_settings():
         (set_recursion_limit, "sys.setrecursionlimit"),
         (set_line_width, "matplotlib.rcParams"),
         (set_threads, "torch.set_num_threads"),
+        (ignore_warnings, "warnings.simplefilter"),
         (say_goodbye, "atexit.register"),
         (count_results, "functools.cache_info"),
     ],

@@ -155,16 +155,19 @@ def _arguments_of_solutions(notebook: NotebookNode) -> dict[str, list[str]]:
 
 
 def _parse_forbidden(metadata: dict[str, Any], name: str) -> tuple[str, ...]:
-    """Return the names that an answer must not use."""
+    """Return the names and attributes that an answer must not use."""
     names, grade_id = metadata["forbids"], metadata.get("grade_id")
     if not metadata.get("solution"):
         raise SourceError(
             f"{name}: 'forbids' must be in a cell with 'solution: true', got it in {grade_id!r}"
         )
     is_list = isinstance(names, list) and bool(names)
-    if not is_list or not all(isinstance(one, str) and one.isidentifier() for one in names):
+    if not is_list or not all(
+        isinstance(one, str) and one.removeprefix(".").isidentifier() for one in names
+    ):
         raise SourceError(
-            f"{name}: 'forbids' of {grade_id!r} must be a nonempty list of names, got {names!r}"
+            f"{name}: 'forbids' of {grade_id!r} must be a nonempty list of names and attributes, "
+            f"such as [measured, .trace], got {names!r}"
         )
     return tuple(names)
 

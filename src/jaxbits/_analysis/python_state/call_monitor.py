@@ -21,7 +21,11 @@ from typing import Any
 
 from jaxbits._analysis import resource_limits
 from jaxbits._analysis.code_location import CodeLocation, is_user_code
-from jaxbits._analysis.python_state.caught_warnings import CaughtWarning, WarningRecorder
+from jaxbits._analysis.python_state.caught_warnings import (
+    CaughtWarning,
+    WarningRecorder,
+    general_filters,
+)
 from jaxbits._analysis.python_state.impure_calls import (
     impure_c_name,
     impure_python_name,
@@ -115,6 +119,7 @@ def monitor_calls(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
+            filters = general_filters()
             warnings.showwarning = recorder
             sys.stdout = sys.stderr = output
             sys.stdin = io.TextIOWrapper(io.BytesIO())
@@ -125,6 +130,8 @@ def monitor_calls(
                 yield log
             finally:
                 sys.setprofile(process.hook)
+                if general_filters() != filters:
+                    log.calls["warnings.simplefilter", None] += 1
     finally:
         try:
             used = process.restore()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import types
-from typing import NamedTuple, TextIO
+import warnings
+from typing import Any, NamedTuple, TextIO
 
 from jaxbits._analysis.code_location import (
     CodeLocation,
@@ -54,6 +55,18 @@ class WarningRecorder:
         place, is_from_library = _user_line(sys._getframe(1))
         named = CodeLocation(filename, lineno)
         self.caught.append(CaughtWarning(str(message), named, place, is_from_library))
+
+
+def general_filters() -> list[tuple[str, Any]]:
+    """Return the action and category of the filters for Python's own warnings from all modules.
+
+    A module that is imported may add filters for warnings of its own.
+    """
+    return [
+        (action, category)
+        for action, message, category, module, line in warnings.filters
+        if not (message or module or line) and getattr(category, "__module__", "") == "builtins"
+    ]
 
 
 def _user_line(frame: types.FrameType | None) -> tuple[CodeLocation | None, bool]:

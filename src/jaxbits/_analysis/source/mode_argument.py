@@ -11,46 +11,83 @@ from jaxbits._analysis.code_location import CodeLocation
 
 
 def has_mode_argument(location: CodeLocation) -> bool:
-    """Return whether the statement at a location passes `mode=`, or passes options to `.at`."""
-    text, unpacks = _statement(location)
-    return unpacks or re.search(r"\bmode\s*=", text) is not None
+    """Return whether the statement at a location passes `mode=`, or passes options to `.at`.
+
+    Options count only if the file sets a mode somewhere, as in ``{"mode": "drop"}``. ``mode=None``
+    does not count, because it is the default.
+    """
+    source = "".join(linecache.getlines(location.file))
+    node = _statement(source, location.line)
+    if node is None:  # A cell with an IPython magic is not valid Python.
+        return re.search(r"\bmode\s*=(?!\s*None\b)", _without_comment(location.text)) is not None
+    if any(map(_sets_mode, ast.walk(node))):
+        return True
+    return any(map(_unpacks_options, ast.walk(node))) and _file_sets_mode(source)
 
 
 def promises_in_bounds(location: CodeLocation) -> bool:
     """Return whether the statement at a location mentions the mode `promise_in_bounds`."""
-    return re.search(r"\bpromise_in_bounds\b", _statement(location)[0], re.IGNORECASE) is not None
+    source = "".join(linecache.getlines(location.file))
+    node = _statement(source, location.line)
+    text = _without_comment(location.text) if node is None else ast.unparse(node)
+    return re.search(r"\bpromise_in_bounds\b", text, re.IGNORECASE) is not None
 
 
-def _statement(location: CodeLocation) -> tuple[str, bool]:
-    """Return the statement at a location, and whether it passes options to `.at`."""
-    lines = linecache.getlines(location.file)
-    for first, last, unpacks in _statements("".join(lines)):
-        if first <= location.line <= last:
-            return "".join(lines[first - 1 : last]), unpacks
-    return location.text, False
+def _without_comment(line: str) -> str:
+    return line.partition("#")[0]
+
+
+def _statement(source: str, line: int) -> ast.stmt | None:
+    """Return the shortest statement that contains a line, or None if there is none."""
+    for node in _statements(source):
+        if node.lineno <= line <= (node.end_lineno or node.lineno):
+            return node
+    return None
 
 
 @functools.lru_cache(maxsize=64)
-def _statements(source: str) -> list[tuple[int, int, bool]]:
-    """Return (first line, last line, unpacks options) for each statement, shortest first."""
+def _statements(source: str) -> list[ast.stmt]:
+    """Return the statements of a source, shortest first."""
     try:
         tree = ast.parse(source)
-    except SyntaxError:  # A cell with an IPython magic is not valid Python.
+    except SyntaxError:
         return []
     statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
-    spans = {
-        (node.lineno, node.end_lineno or node.lineno, _unpacks_options(node)) for node in statements
-    }
-    return sorted(spans, key=lambda span: span[1] - span[0])
+    return sorted(statements, key=lambda node: (node.end_lineno or node.lineno) - node.lineno)
 
 
-def _unpacks_options(statement: ast.stmt) -> bool:
-    """Return whether a statement contains a call such as `x.at[i].set(1, **options)`."""
-    for node in ast.walk(statement):
-        match node:
-            case ast.Call(
-                func=ast.Attribute(value=ast.Subscript(value=ast.Attribute(attr="at"))),
-                keywords=keywords,
-            ) if any(keyword.arg is None for keyword in keywords):
-                return True
+@functools.lru_cache(maxsize=64)
+def _file_sets_mode(source: str) -> bool:
+    nodes = [part for node in _statements(source) for part in ast.walk(node)]
+    return any(map(_sets_mode, nodes))
+
+
+def _sets_mode(node: ast.AST) -> bool:
+    """Return whether a node is a call with `mode=`, or a dictionary with the key "mode"."""
+    match node:
+        case ast.Call(keywords=keywords):
+            return any(
+                keyword.arg == "mode" and not _is_constant(keyword.value, None)
+                for keyword in keywords
+            )
+        case ast.Dict(keys=keys, values=values):
+            return any(
+                _is_constant(key, "mode") and not _is_constant(value, None)
+                for key, value in zip(keys, values, strict=True)
+            )
+    return False
+
+
+def _is_constant(node: ast.expr | None, value: str | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value == value
+
+
+def _unpacks_options(node: ast.AST) -> bool:
+    """Return whether a node is a call such as `x.at[i].set(1, **options)`."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Subscript(value=ast.Attribute(attr="at"))),
+            keywords=keywords,
+        ):
+            return any(keyword.arg is None for keyword in keywords)
     return False

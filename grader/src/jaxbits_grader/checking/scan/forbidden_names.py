@@ -52,6 +52,7 @@ def forbidden_uses(
         notebook: The submission. Cells that cannot be parsed or are too long are skipped.
         released: The notebook that was handed out. Its cells are not searched.
         forbidden: The forbidden names for each task, keyed by the grade_id of its answer cell.
+            A name such as ".trace" forbids the attribute of any object.
 
     Example:
         >>> from jaxbits_grader.notebook import Cell, Role
@@ -115,8 +116,10 @@ def _reads(
             inner = []
         case ast.Attribute() if ast.unparse(node) in _DESCRIPTIONS:
             inner = []
-        case ast.Attribute(attr=name) if name in _MODULES:  # As in testing.jnp.
-            yield name, node.lineno
+        case ast.Attribute(attr=name):
+            yield f".{name}", node.lineno
+            if name in _MODULES:  # As in testing.jnp.
+                yield name, node.lineno
         case ast.Import(names=aliases):
             yield from ((alias.name.partition(".")[0], node.lineno) for alias in aliases)
         case ast.ImportFrom(module=str(module)):
