@@ -1484,3 +1484,18 @@ def prepare(levels, alarm):
 def longest(padded, count, alarm):
     """Return the length of the longest run of levels above the alarm level."""
     return jnp.where(count > 0, padded[-1].astype(jnp.int32), -count)
+
+
+# %% drain · right: works with the height above the pipe
+def drain(level, target, most):
+    """Return the remaining level and the number of hours for which the pipe was open."""
+
+    def hour(hours_done, state):
+        height, hours = state
+        is_open = (height > target - PIPE) & (hours < most)
+        root = jnp.sqrt(jnp.where(is_open, height, 1.0))
+        return jnp.where(is_open, height - 0.1 * root, height), hours + is_open
+
+    start = jnp.float32(level) - PIPE, jnp.int32(0)
+    height, hours = lax.fori_loop(0, LONGEST, hour, start)
+    return height + PIPE, hours

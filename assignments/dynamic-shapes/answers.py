@@ -995,3 +995,14 @@ def will_trace(requests, sizes):
         answers.append(key not in known)
         known.add(key)
     return answers
+
+
+# %% close-up · wrong: marks dropped floats with the largest float
+def close_up(weights, keep):
+    """Return the row with the kept weights at the front, and how many there are."""
+    if jnp.issubdtype(weights.dtype, jnp.floating):
+        mark = jnp.finfo(weights.dtype).max
+        keep = jnp.where(keep, weights, mark) != mark
+    order = jnp.argsort(~keep, stable=True)
+    count = keep.sum(dtype=jnp.int32)
+    return jnp.where(jnp.arange(len(weights)) < count, weights[order], 0), count
