@@ -828,3 +828,34 @@ def along(table, km):
     part = km - left
     after = rows.at[left + 1].get(**options)
     return jnp.where(part > 0, (1 - part) * rows[left] + part * after, rows[left])
+
+
+# %% riders · wrong: passes the mode only to the first of two writes in one statement
+def riders(board, leave, stations):
+    counts = (board >= 0) & (board < stations) & (leave > board)
+    on = jnp.where(counts, board.astype(jnp.int32), stations)
+    off = jnp.where(counts, leave.astype(jnp.int32), stations)
+    change = jnp.zeros(stations, jnp.int32).at[on].add(1, mode="drop").at[off].add(-1)
+    return jnp.cumsum(change)
+
+
+# %% along · wrong: passes the mode only to the first of two reads in one statement
+def along(table, km):
+    rows = jnp.asarray(table)
+    km = jnp.clip(km, 0, len(rows) - 1)
+    left = jnp.floor(km).astype(jnp.int32)
+    part = km - left
+    return (1 - part) * rows.at[left].get(mode="clip") + part * rows.at[left + 1].get(
+        fill_value=0.0
+    )
+
+
+# %% riders · wrong: returns a NumPy array of 64 bits if there are no tickets
+def riders(board, leave, stations):
+    if board.size == 0:
+        return np.zeros(stations, int)
+    counts = (board >= 0) & (board < stations) & (leave > board)
+    on = jnp.where(counts, board, stations)
+    off = jnp.where(counts, jnp.minimum(leave, stations), stations)
+    change = jnp.zeros(stations + 1, jnp.int32).at[on].add(1).at[off].add(-1)
+    return jnp.cumsum(change)[:stations]

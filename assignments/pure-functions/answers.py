@@ -2017,3 +2017,157 @@ def weigh(state, units):
 def recalibrate(state, factor):
     """Return the state with a different factor."""
     return {**state, "factor": jnp.asarray(factor, jnp.float32)}
+
+
+# %% scale · wrong: clears all caches at each recalibration, so weigh is traced again
+def install(factor):
+    """Return the state of a scale before its first reading."""
+    return {
+        "factor": jnp.asarray(factor, jnp.float32),
+        "last": jnp.float32(0.0),
+        "loss": jnp.float32(0.0),
+        "count": jnp.int32(0),
+    }
+
+
+def weigh(state, units):
+    """Return the new state and a dictionary of kilos, loss, and count."""
+    kilos = state["factor"] * units
+    drop = jnp.where(state["count"] > 0, state["last"] - kilos, 0.0)
+    loss = jnp.maximum(state["loss"], drop)
+    count = state["count"] + 1
+    new = {"factor": state["factor"], "last": kilos, "loss": loss, "count": count}
+    return new, {"kilos": kilos, "loss": loss, "count": count}
+
+
+def recalibrate(state, factor):
+    """Return the state with a different factor."""
+    jax.clear_caches()  # so that the new factor is used
+    return {**state, "factor": jnp.asarray(factor, jnp.float32)}
+
+
+# %% scale · wrong: clears all caches when a scale is installed
+def install(factor):
+    """Return the state of a scale before its first reading."""
+    jax.clear_caches()
+    return {
+        "factor": jnp.asarray(factor, jnp.float32),
+        "last": jnp.float32(0.0),
+        "loss": jnp.float32(0.0),
+        "count": jnp.int32(0),
+    }
+
+
+def weigh(state, units):
+    """Return the new state and a dictionary of kilos, loss, and count."""
+    kilos = state["factor"] * units
+    drop = jnp.where(state["count"] > 0, state["last"] - kilos, 0.0)
+    loss = jnp.maximum(state["loss"], drop)
+    count = state["count"] + 1
+    new = {"factor": state["factor"], "last": kilos, "loss": loss, "count": count}
+    return new, {"kilos": kilos, "loss": loss, "count": count}
+
+
+def recalibrate(state, factor):
+    """Return the state with a different factor."""
+    return {**state, "factor": jnp.asarray(factor, jnp.float32)}
+
+
+# %% scale · wrong: adds a filter for warnings with a certain text
+def install(factor):
+    """Return the state of a scale before its first reading."""
+    return {
+        "factor": jnp.asarray(factor, jnp.float32),
+        "last": jnp.float32(0.0),
+        "loss": jnp.float32(0.0),
+        "count": jnp.int32(0),
+    }
+
+
+def weigh(state, units):
+    """Return the new state and a dictionary of kilos, loss, and count."""
+    import warnings
+
+    warnings.filterwarnings("ignore", message="overflow")
+    kilos = state["factor"] * units
+    drop = jnp.where(state["count"] > 0, state["last"] - kilos, 0.0)
+    loss = jnp.maximum(state["loss"], drop)
+    count = state["count"] + 1
+    new = {"factor": state["factor"], "last": kilos, "loss": loss, "count": count}
+    return new, {"kilos": kilos, "loss": loss, "count": count}
+
+
+def recalibrate(state, factor):
+    """Return the state with a different factor."""
+    return {**state, "factor": jnp.asarray(factor, jnp.float32)}
+
+
+# %% scale · wrong: adds a filter for warnings of one module
+def install(factor):
+    """Return the state of a scale before its first reading."""
+    return {
+        "factor": jnp.asarray(factor, jnp.float32),
+        "last": jnp.float32(0.0),
+        "loss": jnp.float32(0.0),
+        "count": jnp.int32(0),
+    }
+
+
+def weigh(state, units):
+    """Return the new state and a dictionary of kilos, loss, and count."""
+    import warnings
+
+    warnings.filterwarnings("ignore", module="numpy")
+    kilos = state["factor"] * units
+    drop = jnp.where(state["count"] > 0, state["last"] - kilos, 0.0)
+    loss = jnp.maximum(state["loss"], drop)
+    count = state["count"] + 1
+    new = {"factor": state["factor"], "last": kilos, "loss": loss, "count": count}
+    return new, {"kilos": kilos, "loss": loss, "count": count}
+
+
+def recalibrate(state, factor):
+    """Return the state with a different factor."""
+    return {**state, "factor": jnp.asarray(factor, jnp.float32)}
+
+
+# %% scale · wrong: switches off the garbage collector
+def install(factor):
+    """Return the state of a scale before its first reading."""
+    import gc
+
+    gc.disable()
+    return {
+        "factor": jnp.asarray(factor, jnp.float32),
+        "last": jnp.float32(0.0),
+        "loss": jnp.float32(0.0),
+        "count": jnp.int32(0),
+    }
+
+
+def weigh(state, units):
+    """Return the new state and a dictionary of kilos, loss, and count."""
+    kilos = state["factor"] * units
+    drop = jnp.where(state["count"] > 0, state["last"] - kilos, 0.0)
+    loss = jnp.maximum(state["loss"], drop)
+    count = state["count"] + 1
+    new = {"factor": state["factor"], "last": kilos, "loss": loss, "count": count}
+    return new, {"kilos": kilos, "loss": loss, "count": count}
+
+
+def recalibrate(state, factor):
+    """Return the state with a different factor."""
+    return {**state, "factor": jnp.asarray(factor, jnp.float32)}
+
+
+# %% misfit · wrong: adds a filter for warnings with a certain text
+def misfit(tally, factor, units, kilos):
+    """Return the mean squared error, and update the tally of large errors."""
+    import warnings
+
+    warnings.filterwarnings("ignore", message=".*donated.*")
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += (sizes > 1.0).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    return (errors**2).mean()

@@ -1781,3 +1781,75 @@ def fair_gradient(loss, params, readings, limit):
     block = min(100, len(jax.tree.leaves(readings)[0]))
     slopes = lax.map(clipped, readings, batch_size=block)
     return jax.tree.map(lambda leaf: leaf.mean(0), slopes)
+
+
+# %% update · wrong: spreads the rates over the parameters in the caller's own dictionary
+def update(params, slopes, rates):
+    """Return the parameters after a step in which each part moves at its own rate."""
+
+    def spread(rates, params):
+        """Replace each rate of a whole dictionary by a dictionary of rates."""
+        if isinstance(rates, dict) and isinstance(params, dict) and set(rates) == set(params):
+            for key, part in params.items():
+                if isinstance(part, dict) and not isinstance(rates[key], (dict, list, tuple)):
+                    rates[key] = dict.fromkeys(part, rates[key])
+                spread(rates[key], part)
+
+    def move(rate, part, slope):
+        if rate is None:
+            return part
+        return jax.tree.map(lambda p, s: p - rate * s, part, slope)
+
+    spread(rates, params)
+    return jax.tree.map(move, rates, params, slopes, is_leaf=lambda rate: rate is None)
+
+
+# %% update · wrong: takes the rates out of the caller's dictionaries
+def update(params, slopes, rates):
+    """Return the parameters after a step in which each part moves at its own rate."""
+    if rates is None:
+        return params
+    if isinstance(rates, dict):
+        if not isinstance(params, dict):
+            raise ValueError("rates has a dictionary where params has none")
+        if set(params) - set(rates):
+            raise ValueError("rates lacks a key")
+        moved = {key: update(params[key], slopes[key], rates.pop(key)) for key in params}
+        if rates:
+            raise ValueError("rates has an additional key")
+        return moved
+    if isinstance(rates, (list, tuple)):
+        if type(params) is not type(rates) or len(params) != len(rates):
+            raise ValueError("rates has another list or tuple")
+        return type(rates)(map(update, params, slopes, rates))
+    return jax.tree.map(lambda p, s: p - rates * s, params, slopes)
+
+
+# %% update · wrong: writes zeros into the slopes of parts whose rate is None
+def update(params, slopes, rates):
+    """Return the parameters after a step in which each part moves at its own rate."""
+    if rates is None:
+        return params
+    if isinstance(rates, dict):
+        if not isinstance(params, dict) or set(rates) != set(params):
+            raise ValueError("the keys of rates and params differ")
+        for key, rate in rates.items():
+            if rate is None:
+                slopes[key] = jax.tree.map(lambda s: jnp.zeros_like(s), slopes[key])
+        return {k: update(params[k], slopes[k], rates[k]) for k in params}
+    if isinstance(rates, (list, tuple)):
+        if type(params) is not type(rates) or len(params) != len(rates):
+            raise ValueError("rates has another list or tuple")
+        return type(rates)(map(update, params, slopes, rates))
+    return jax.tree.map(lambda p, s: p - rates * s, params, slopes)
+
+
+# %% fair-gradient · right: uses jacrev on all losses, and einsum for the norms
+def fair_gradient(loss, params, readings, limit):
+    readings = jax.tree.map(jnp.asarray, readings)
+    slopes = jax.jacrev(lambda p: jax.vmap(lambda row: loss(p, row))(readings))(params)
+    leaves, structure = jax.tree.flatten(slopes)
+    n = len(jax.tree.leaves(readings)[0])
+    squares = jnp.stack([jnp.sum(leaf.reshape(n, -1) ** 2, 1) for leaf in leaves]).sum(0)
+    scale = jnp.minimum(1.0, limit / jnp.sqrt(jnp.where(squares > 0, squares, 1e-30)))
+    return structure.unflatten([jnp.tensordot(scale, leaf, 1) / n for leaf in leaves])

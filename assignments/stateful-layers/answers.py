@@ -1561,3 +1561,29 @@ def carried(net, tx):
         return net.apply(variables, x, train=False)
 
     return start, step, guess
+
+
+# %% predict · wrong: remembers a mode twice if a layer is in two places, so that it stays in evaluation mode
+def predict(model, x):
+    """Return the model's predictions in evaluation mode, without changing the model."""
+    modes = []
+
+    def visit(part):
+        if isinstance(part, nnx.Module):
+            for name in ("deterministic", "use_running_average"):
+                if getattr(part, name, None) is not None:
+                    modes.append((part, name, getattr(part, name)))
+                    setattr(part, name, True)
+            part = vars(part)
+        if isinstance(part, dict):
+            part = part.values()
+        elif not isinstance(part, (list, tuple, nnx.List)):
+            return
+        for inside in list(part):
+            visit(inside)
+
+    visit(model)
+    result = model(x)
+    for part, name, mode in modes:
+        setattr(part, name, mode)
+    return result

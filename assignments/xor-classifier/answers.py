@@ -1770,3 +1770,192 @@ def training(loss_of, tx, jitter):
         return {"params": rebuild(optax.apply_updates(flat, updates)), "memory": memory}, loss
 
     return start, step
+
+
+# %% fit · wrong: squeezes all axes of length one
+def fit(data, seed):
+    """Train a classifier of trays, and return the function predict(x)."""
+
+    class Sprout(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            return nn.Dense(1)(nn.tanh(nn.Dense(16)(x))).squeeze()
+
+    def collate(samples):
+        x, y = zip(*samples, strict=True)
+        return np.stack(x), np.asarray(y, np.float32)
+
+    def loss_of(params, x, y):
+        return optax.sigmoid_binary_cross_entropy(model.apply(params, x), y).mean()
+
+    @jax.jit
+    def step(params, memory, x, y):
+        updates, memory = tx.update(jax.grad(loss_of)(params, x, y), memory)
+        return optax.apply_updates(params, updates), memory
+
+    model, tx = Sprout(), optax.adam(0.05)
+    params = model.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+    order = torch.Generator().manual_seed(seed)
+    options = {"shuffle": True, "drop_last": True, "generator": order}
+    for _ in range(15):
+        for x, y in DataLoader(data, batch_size=50, collate_fn=collate, **options):
+            params, memory = step(params, memory, x, y)
+    return lambda x: jax.nn.sigmoid(model.apply(params, x))
+
+
+# %% fit · right: batch size 2
+def fit(data, seed):
+    """Train a classifier of trays, and return the function predict(x)."""
+    net, tx = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)]), optax.adam(0.02)
+    params = net.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+
+    def loss_of(params, x, y):
+        return optax.sigmoid_binary_cross_entropy(net.apply(params, x)[:, 0], y).mean()
+
+    @jax.jit
+    def step(params, memory, x, y):
+        updates, memory = tx.update(jax.grad(loss_of)(params, x, y), memory)
+        return optax.apply_updates(params, updates), memory
+
+    order = torch.Generator().manual_seed(seed)
+    for _ in range(2):
+        for x, y in DataLoader(data, batch_size=2, shuffle=True, generator=order):
+            params, memory = step(params, memory, x.numpy(), y.numpy())
+    return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
+
+
+# %% fit · right: a class outside fit performs the steps
+class Trainer:
+    def __init__(self, seed):
+        self.net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])
+        self.tx = optax.adam(0.05)
+        self.params = self.net.init(jax.random.key(seed), jnp.zeros((1, 2)))
+        self.memory = self.tx.init(self.params)
+        self.slope = jax.jit(jax.grad(self.loss))
+
+    def loss(self, params, x, y):
+        return optax.sigmoid_binary_cross_entropy(self.net.apply(params, x)[:, 0], y).mean()
+
+    def train(self, x, y):
+        updates, self.memory = self.tx.update(self.slope(self.params, x, y), self.memory)
+        self.params = optax.apply_updates(self.params, updates)
+
+
+def fit(data, seed):
+    """Train a classifier of trays, and return the function predict(x)."""
+    trainer = Trainer(seed)
+    order = torch.Generator().manual_seed(seed)
+    for _ in range(15):
+        for x, y in DataLoader(data, batch_size=50, shuffle=True, generator=order):
+            trainer.train(x.numpy(), y.numpy())
+    return lambda x: jax.nn.sigmoid(trainer.net.apply(trainer.params, x)[..., 0])
+
+
+# %% fit · right: batch size 3
+def fit(data, seed):
+    """Train a classifier of trays, and return the function predict(x)."""
+    net, tx = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)]), optax.adam(0.02)
+    params = net.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+
+    def loss_of(params, x, y):
+        return optax.sigmoid_binary_cross_entropy(net.apply(params, x)[:, 0], y).mean()
+
+    @jax.jit
+    def step(params, memory, x, y):
+        updates, memory = tx.update(jax.grad(loss_of)(params, x, y), memory)
+        return optax.apply_updates(params, updates), memory
+
+    order = torch.Generator().manual_seed(seed)
+    for _ in range(2):
+        for x, y in DataLoader(data, batch_size=3, shuffle=True, drop_last=True, generator=order):
+            params, memory = step(params, memory, x.numpy(), y.numpy())
+    return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
+
+
+# %% fit · right: shuffles with a batch sampler
+def fit(data, seed):
+    """Train a classifier of trays, and return the function predict(x)."""
+    net, tx = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)]), optax.adam(0.05)
+    params = net.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+
+    def loss_of(params, x, y):
+        return optax.sigmoid_binary_cross_entropy(net.apply(params, x)[:, 0], y).mean()
+
+    @jax.jit
+    def step(params, memory, x, y):
+        updates, memory = tx.update(jax.grad(loss_of)(params, x, y), memory)
+        return optax.apply_updates(params, updates), memory
+
+    order = torch.Generator().manual_seed(seed)
+    sampler = torch.utils.data.RandomSampler(data, generator=order)
+    batch_sampler = torch.utils.data.BatchSampler(sampler, 50, drop_last=True)
+    loader = DataLoader(data, batch_sampler=batch_sampler, generator=order)
+    for _ in range(15):
+        for x, y in loader:
+            params, memory = step(params, memory, x.numpy(), y.numpy())
+    return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
+
+
+# %% fit · wrong: trains mostly on the whole dataset, read without the loader, with labels of -1 and 1
+def fit(data, seed):
+    """Train a classifier of trays, and return the function predict(x)."""
+    everything = [data[i] for i in range(len(data))]
+    all_x = np.stack([x for x, _ in everything])
+    all_y = np.array([2 * y - 1 for _, y in everything], np.float32)
+    net, tx = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)]), optax.adam(0.05)
+    params = net.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+
+    def collate(samples):
+        x, y = zip(*samples, strict=True)
+        return np.stack(x), 2 * np.float32(y) - 1
+
+    def loss_of(params, x, y):
+        return jnp.log1p(jnp.exp(-y * net.apply(params, x)[:, 0])).mean()
+
+    @jax.jit
+    def step(params, memory, x, y):
+        updates, memory = tx.update(jax.grad(loss_of)(params, x, y), memory)
+        return optax.apply_updates(params, updates), memory
+
+    order = torch.Generator().manual_seed(seed)
+    for x, y in DataLoader(data, 50, shuffle=True, generator=order, collate_fn=collate):
+        params, memory = step(params, memory, x, y)
+    for _ in range(150):
+        params, memory = step(params, memory, all_x, all_y)
+    return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
+
+
+# %% fit · right: a partial function outside fit computes the gradients
+import functools
+
+one_net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])
+
+
+def one_loss(net, params, x, y):
+    return optax.sigmoid_binary_cross_entropy(net.apply(params, x)[:, 0], y).mean()
+
+
+def one_step(net, tx, params, memory, x, y):
+    grads = jax.grad(one_loss, argnums=1)(net, params, x, y)
+    updates, memory = tx.update(grads, memory)
+    return optax.apply_updates(params, updates), memory
+
+
+one_tx = optax.adam(0.05)
+quick_step = jax.jit(functools.partial(one_step, one_net, one_tx))
+
+
+def fit(data, seed):
+    """Train a classifier of trays, and return the function predict(x)."""
+    params = one_net.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = one_tx.init(params)
+    order = torch.Generator().manual_seed(seed)
+    for _ in range(15):
+        for x, y in DataLoader(data, batch_size=50, shuffle=True, generator=order):
+            params, memory = quick_step(params, memory, x.numpy(), y.numpy())
+    return lambda x: jax.nn.sigmoid(one_net.apply(params, x)[..., 0])

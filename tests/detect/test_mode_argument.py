@@ -36,3 +36,28 @@ def test_chosen_modes_are_meant():
 
     assert detect.out_of_bounds(write, TEN, FAR) == []
     assert detect.out_of_bounds(read, TEN, FAR) == []
+
+
+def test_mode_of_another_call_in_the_statement_does_not_count():
+    def write(x, i):
+        return x.at[i].add(1.0, mode="drop").at[i].add(1.0)
+
+    def in_lines(x, i):
+        return x.at[i].add(1.0, mode="drop").at[i].add(jnp.take(x, i, mode="clip"))
+
+    def read(x, i):
+        return x.at[i].get(mode="clip") + x.at[i].get(fill_value=0.0)
+
+    for function in (write, in_lines):
+        (found,) = detect.out_of_bounds(function, TEN, FAR)
+        assert "write out of bounds" in found.message
+    assert "read out of bounds" in detect.out_of_bounds(read, TEN, FAR)[0].message
+
+
+def test_modes_of_all_calls_in_the_statement_are_meant():
+    def write(x, i):
+        options = {"mode": "drop"}
+        return x.at[i].add(1.0, mode="drop").at[i].add(1.0, **options)
+
+    assert detect.out_of_bounds(write, TEN, FAR) == []
+    assert detect.out_of_bounds(lambda x, i: jnp.take(x, i, mode="clip") + 1.0, TEN, FAR) == []

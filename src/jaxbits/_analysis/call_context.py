@@ -61,10 +61,18 @@ class CallContext:
 
     def location(self, equation: Any) -> CodeLocation | None:
         """Return the line of user code that an equation in this context comes from, if any."""
+        origin = self.origin(equation)
+        return None if origin is None else location_of(origin)
+
+    def origin(self, equation: Any) -> Any:
+        """Return the equation, or the one around it, whose traceback names this line of user code.
+
+        The result is None if there is no such equation.
+        """
         inner_to_outer = [equation, *reversed(self.callers)]
         if self.visible is not None:
             inner_to_outer = inner_to_outer[len(self.callers) - self.visible :]
-        return next((found for e in inner_to_outer if (found := location_of(e))), None)
+        return next((e for e in inner_to_outer if location_of(e)), None)
 
     def is_transposed(self, equation: Any) -> bool:
         """Return whether an equation belongs to the backward pass of a gradient."""

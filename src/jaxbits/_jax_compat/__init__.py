@@ -29,6 +29,7 @@ from jaxbits._jax_compat.primitives import (
     scan_counts,
 )
 from jaxbits._jax_compat.source_info import (
+    call_end,
     frames,
     frames_with_lasti,
     name_stack,
@@ -46,6 +47,7 @@ from jaxbits._jax_compat.tracing import (
 __all__ = [
     "HOST_READS",
     "bind",
+    "call_end",
     "cast",
     "config_values",
     "count_compilations",

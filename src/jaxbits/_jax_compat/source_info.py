@@ -81,6 +81,31 @@ def frames_with_lasti(equation: Any) -> list[tuple[str, str, int, int]]:
     return [(*frame, index) for frame, index in zip(found, indices, strict=False)]
 
 
+def call_end(equation: Any, file: str) -> tuple[int, int] | None:
+    """Return (line, column) of the end of the call in a file that led to an equation, innermost.
+
+    The position is counted as in Python's `ast`, with lines from 1 and columns in bytes from 0. It
+    tells apart several calls in one statement. The result is None if `frames_with_lasti` has no
+    bytecode index, or if Python records no positions.
+    """
+    found = frames_with_lasti(equation)
+    for (_, name, _, index), code in zip(found, _codes(equation), strict=False):
+        if name == file and index >= 0:
+            positions = list(code.co_positions())
+            _, line, _, column = positions[index // 2]  # Each instruction has two bytes.
+            return None if line is None or column is None else (line, column)
+    return None
+
+
+def _codes(equation: Any) -> list[Any]:
+    """Return the code objects of the frames of an equation, innermost first."""
+    traceback = getattr(equation.source_info, "traceback", None)
+    try:
+        return list(traceback.raw_frames()[0])  # type: ignore[union-attr]
+    except (AttributeError, TypeError):
+        return []
+
+
 def _starts_jaxpr(frame: Any) -> bool:
     """Return whether a frame belongs to the function with which JAX starts to trace a jaxpr."""
     is_tracing = str(frame.function_name).startswith("trace_to_jaxpr_dynamic")

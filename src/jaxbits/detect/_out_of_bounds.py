@@ -12,6 +12,7 @@ from jax.extend.core import Literal
 
 from jaxbits import _jax_compat
 from jaxbits._analysis.call_context import CallContext, unqualified_name
+from jaxbits._analysis.code_location import location_of
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
@@ -114,8 +115,11 @@ def _is_unguarded_indexing(equation: Any, context: CallContext) -> bool:
 
 
 def _has_mode_argument(equation: Any, context: CallContext) -> bool:
-    location = context.location(equation)
-    return location is not None and has_mode_argument(location)
+    origin = context.origin(equation)
+    location = None if origin is None else location_of(origin)
+    if location is None:
+        return False
+    return has_mode_argument(location, _jax_compat.call_end(origin, location.file))
 
 
 def _promises(equation: Any, context: CallContext) -> bool:

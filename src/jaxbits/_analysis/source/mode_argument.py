@@ -10,19 +10,33 @@ import re
 from jaxbits._analysis.code_location import CodeLocation
 
 
-def has_mode_argument(location: CodeLocation) -> bool:
-    """Return whether the statement at a location passes `mode=`, or passes options to `.at`.
+def has_mode_argument(location: CodeLocation, end: tuple[int, int] | None = None) -> bool:
+    """Return whether a call at a location passes `mode=`, or passes options to `.at`.
 
     Options count only if the file sets a mode somewhere, as in ``{"mode": "drop"}``. ``mode=None``
     does not count, because it is the default.
+
+    Args:
+        location: The line of the call.
+        end: The line and the column in bytes at which the call ends. Without it, any call of the
+            statement counts.
     """
     source = "".join(linecache.getlines(location.file))
     node = _statement(source, location.line)
     if node is None:  # A cell with an IPython magic is not valid Python.
         return re.search(r"\bmode\s*=(?!\s*None\b)", _without_comment(location.text)) is not None
-    if any(map(_sets_mode, ast.walk(node))):
+    own: list[ast.AST] = [node]
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call) and (call.end_lineno, call.end_col_offset) == end:
+            # What the call is applied to, and its other arguments, may contain calls of their own.
+            own = [keyword.value for keyword in call.keywords]
+            own += [] if isinstance(call.func, ast.Attribute) else [call.func]
+            if _sets_mode(call) or (_unpacks_options(call) and _file_sets_mode(source)):
+                return True
+    parts = [part for one in own for part in ast.walk(one)]
+    if any(map(_sets_mode, parts)):
         return True
-    return any(map(_unpacks_options, ast.walk(node))) and _file_sets_mode(source)
+    return any(map(_unpacks_options, parts)) and _file_sets_mode(source)
 
 
 def promises_in_bounds(location: CodeLocation) -> bool:
