@@ -2131,35 +2131,6 @@ def recalibrate(state, factor):
     return {**state, "factor": jnp.asarray(factor, jnp.float32)}
 
 
-# %% scale · wrong: switches off the garbage collector
-def install(factor):
-    """Return the state of a scale before its first reading."""
-    import gc
-
-    gc.disable()
-    return {
-        "factor": jnp.asarray(factor, jnp.float32),
-        "last": jnp.float32(0.0),
-        "loss": jnp.float32(0.0),
-        "count": jnp.int32(0),
-    }
-
-
-def weigh(state, units):
-    """Return the new state and a dictionary of kilos, loss, and count."""
-    kilos = state["factor"] * units
-    drop = jnp.where(state["count"] > 0, state["last"] - kilos, 0.0)
-    loss = jnp.maximum(state["loss"], drop)
-    count = state["count"] + 1
-    new = {"factor": state["factor"], "last": kilos, "loss": loss, "count": count}
-    return new, {"kilos": kilos, "loss": loss, "count": count}
-
-
-def recalibrate(state, factor):
-    """Return the state with a different factor."""
-    return {**state, "factor": jnp.asarray(factor, jnp.float32)}
-
-
 # %% misfit · wrong: adds a filter for warnings with a certain text
 def misfit(tally, factor, units, kilos):
     """Return the mean squared error, and update the tally of large errors."""
