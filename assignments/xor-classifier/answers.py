@@ -1704,28 +1704,6 @@ def fit(data, seed):
     return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
 
 
-# %% fit · wrong: uses only four hidden units with relu, so training fails for some seeds
-def fit(data, seed):
-    """Train a classifier of trays, and return the function predict(x)."""
-    net, tx = nn.Sequential([nn.Dense(4), nn.relu, nn.Dense(1)]), optax.adam(0.05)
-    params = net.init(jax.random.key(seed), jnp.zeros((1, 2)))
-    memory = tx.init(params)
-
-    def loss_of(params, x, y):
-        return optax.sigmoid_binary_cross_entropy(net.apply(params, x)[:, 0], y).mean()
-
-    @jax.jit
-    def step(params, memory, x, y):
-        updates, memory = tx.update(jax.grad(loss_of)(params, x, y), memory)
-        return optax.apply_updates(params, updates), memory
-
-    order = torch.Generator().manual_seed(seed)
-    for _ in range(20):
-        for x, y in DataLoader(data, batch_size=50, shuffle=True, generator=order):
-            params, memory = step(params, memory, x.numpy(), y.numpy())
-    return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
-
-
 # %% fit · right: jits the gradient and the step outside fit
 net_of_fit = nn.Sequential([nn.Dense(24), nn.tanh, nn.Dense(1)])
 tx_of_fit = optax.adam(0.05)
