@@ -15,10 +15,14 @@ from jaxbits_grader.checking import background_work
 
 
 @pytest.fixture(autouse=True)
-def _no_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide the threads of the test runner."""
+def _no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the threads of the test runner, and the processes that earlier tests have left behind."""
     usual, real = set(threading.enumerate()), threading.enumerate
     monkeypatch.setattr(threading, "enumerate", lambda: [t for t in real() if t not in usual])
+    older, running = set(background_work._running_processes()), background_work._running_processes
+    monkeypatch.setattr(
+        background_work, "_running_processes", lambda: (n for n in running() if n not in older)
+    )
 
 
 @pytest.fixture
