@@ -16,7 +16,7 @@ from jaxbits_grader.checking import background_work
 
 @pytest.fixture(autouse=True)
 def _no_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide the threads of the test runner, and the processes that earlier tests have left behind."""
+    """Hide the threads of the test runner, and processes that earlier tests have left."""
     usual, real = set(threading.enumerate()), threading.enumerate
     monkeypatch.setattr(threading, "enumerate", lambda: [t for t in real() if t not in usual])
     older, running = set(background_work._running_processes()), background_work._running_processes
