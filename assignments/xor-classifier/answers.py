@@ -1937,3 +1937,235 @@ def fit(data, seed):
         for x, y in DataLoader(data, batch_size=50, shuffle=True, generator=order):
             params, memory = quick_step(params, memory, x.numpy(), y.numpy())
     return lambda x: jax.nn.sigmoid(one_net.apply(params, x)[..., 0])
+
+
+# %% fit · right: shuffles with its own batch sampler
+class ShuffledBatches(torch.utils.data.Sampler):
+    def __init__(self, count, size, generator):
+        self.count, self.size, self.generator = count, size, generator
+
+    def __len__(self):
+        return self.count // self.size
+
+    def __iter__(self):
+        order = torch.randperm(self.count, generator=self.generator).tolist()
+        for k in range(len(self)):
+            yield order[k * self.size : (k + 1) * self.size]
+
+
+def fit(data, seed):
+    class Sprout(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            return nn.Dense(1)(nn.tanh(nn.Dense(16)(x)))[..., 0]
+
+    def collate(samples):
+        x, y = zip(*samples, strict=True)
+        return np.stack(x), np.asarray(y, np.float32)
+
+    def loss_of(params, x, y):
+        return optax.sigmoid_binary_cross_entropy(model.apply(params, x), y).mean()
+
+    @jax.jit
+    def step(params, memory, x, y):
+        updates, memory = tx.update(jax.grad(loss_of)(params, x, y), memory)
+        return optax.apply_updates(params, updates), memory
+
+    model, tx = Sprout(), optax.adam(0.05)
+    params = model.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+    order = torch.Generator().manual_seed(seed)
+    batches = ShuffledBatches(len(data), 50, order)
+    loader = DataLoader(data, batch_sampler=batches, generator=order, collate_fn=collate)
+    for _ in range(15):
+        for x, y in loader:
+            params, memory = step(params, memory, x, y)
+    return lambda x: jax.nn.sigmoid(model.apply(params, x))
+
+
+# %% fit · right: prints the accuracy for all trays after the training
+def fit(data, seed):
+    class Sprout(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            return nn.Dense(1)(nn.tanh(nn.Dense(16)(x)))[..., 0]
+
+    def collate(samples):
+        x, y = zip(*samples, strict=True)
+        return np.stack(x), np.asarray(y, np.float32)
+
+    def loss_of(params, x, y):
+        return optax.sigmoid_binary_cross_entropy(model.apply(params, x), y).mean()
+
+    @jax.jit
+    def step(params, memory, x, y):
+        updates, memory = tx.update(jax.grad(loss_of)(params, x, y), memory)
+        return optax.apply_updates(params, updates), memory
+
+    model, tx = Sprout(), optax.adam(0.05)
+    params = model.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+    order = torch.Generator().manual_seed(seed)
+    options = {"shuffle": True, "drop_last": True, "generator": order}
+    for _ in range(15):
+        for x, y in DataLoader(data, batch_size=50, collate_fn=collate, **options):
+            params, memory = step(params, memory, x, y)
+    x, y = collate([data[i] for i in range(len(data))])
+    print("accuracy", np.mean(np.asarray(model.apply(params, x) > 0) == (y == 1)))
+    return lambda x: jax.nn.sigmoid(model.apply(params, x))
+
+
+# %% fit · right: a method that a class outside fit inherits performs the steps
+class Trainer:
+    def __init__(self, seed):
+        self.net, self.tx = self.model(), optax.adam(0.05)
+        self.params = self.net.init(jax.random.key(seed), jnp.zeros((1, 2)))
+        self.memory = self.tx.init(self.params)
+        self.slope = jax.jit(jax.grad(self.loss))
+
+    def loss(self, params, x, y):
+        return optax.sigmoid_binary_cross_entropy(self.net.apply(params, x), y).mean()
+
+    def train(self, x, y):
+        updates, self.memory = self.tx.update(self.slope(self.params, x, y), self.memory)
+        self.params = optax.apply_updates(self.params, updates)
+
+
+class Sprout(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(1)(nn.tanh(nn.Dense(16)(x)))[..., 0]
+
+
+class SproutTrainer(Trainer):
+    model = Sprout
+
+
+def fit(data, seed):
+    trainer, order = SproutTrainer(seed), torch.Generator().manual_seed(seed)
+    loader = DataLoader(data, 50, shuffle=True, drop_last=True, generator=order)
+    for _ in range(15):
+        for x, y in loader:
+            trainer.train(x.numpy(), y.numpy().astype(np.float32))
+    return lambda x: jax.nn.sigmoid(Sprout().apply(trainer.params, x))
+
+
+# %% fit · right: a global object performs the steps
+class Steps:
+    def __init__(self, model, tx):
+        self.model, self.tx = model, tx
+        self.jitted = jax.jit(self.step)
+
+    def step(self, params, memory, x, y):
+        def loss_of(params):
+            return optax.sigmoid_binary_cross_entropy(self.model.apply(params, x), y).mean()
+
+        updates, memory = self.tx.update(jax.grad(loss_of)(params), memory)
+        return optax.apply_updates(params, updates), memory
+
+
+class Sprout(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(1)(nn.tanh(nn.Dense(16)(x)))[..., 0]
+
+
+steps_of = Steps(Sprout(), optax.adam(0.05))
+
+
+def fit(data, seed):
+    params = steps_of.model.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = steps_of.tx.init(params)
+    order = torch.Generator().manual_seed(seed)
+    for _ in range(15):
+        for x, y in DataLoader(data, 50, shuffle=True, drop_last=True, generator=order):
+            params, memory = steps_of.jitted(
+                params, memory, x.numpy(), y.numpy().astype(np.float32)
+            )
+    return lambda x: jax.nn.sigmoid(steps_of.model.apply(params, x))
+
+
+# %% fit · right: standardizes the readings with the mean and the deviation of the data
+def fit(data, seed):
+    class Sprout(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            return nn.Dense(1)(nn.tanh(nn.Dense(16)((x - mean) / deviation)))[..., 0]
+
+    def collate(samples):
+        x, y = zip(*samples, strict=True)
+        return np.stack(x), np.asarray(y, np.float32)
+
+    def loss_of(params, x, y):
+        return optax.sigmoid_binary_cross_entropy(model.apply(params, x), y).mean()
+
+    @jax.jit
+    def step(params, memory, x, y):
+        updates, memory = tx.update(jax.grad(loss_of)(params, x, y), memory)
+        return optax.apply_updates(params, updates), memory
+
+    readings = np.stack([data[i][0] for i in range(len(data))])
+    mean, deviation = readings.mean(0), readings.std(0)
+    model, tx = Sprout(), optax.adam(0.05)
+    params = model.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+    order = torch.Generator().manual_seed(seed)
+    options = {"shuffle": True, "drop_last": True, "generator": order}
+    for _ in range(15):
+        for x, y in DataLoader(data, batch_size=50, collate_fn=collate, **options):
+            params, memory = step(params, memory, x, y)
+    return lambda x: jax.nn.sigmoid(model.apply(params, x))
+
+
+# %% fit · right: fills half of each batch with trays of each label, from two samplers
+class BothLabels(torch.utils.data.Sampler):
+    """Batches with as many trays that germinate as others."""
+
+    def __init__(self, labels, half, order):
+        yes, no = [int(i) for i in np.flatnonzero(labels)], np.flatnonzero(labels == 0)
+        self.groups, self.half = (yes, [int(i) for i in no]), half
+        self.samplers = [
+            torch.utils.data.RandomSampler(group, generator=order) for group in self.groups
+        ]
+
+    def __len__(self):
+        return min(len(group) for group in self.groups) // self.half
+
+    def __iter__(self):
+        yes, no = (iter(sampler) for sampler in self.samplers)
+        for _ in range(len(self)):
+            batch = [self.groups[0][next(yes)] for _ in range(self.half)]
+            yield batch + [self.groups[1][next(no)] for _ in range(self.half)]
+
+
+def fit(data, seed):
+    class Sprout(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            return nn.Dense(1)(nn.tanh(nn.Dense(16)(x)))[..., 0]
+
+    def collate(samples):
+        x, y = zip(*samples, strict=True)
+        return np.stack(x), np.asarray(y, np.float32)
+
+    @jax.jit
+    def step(params, memory, x, y):
+        def loss_of(params):
+            return optax.sigmoid_binary_cross_entropy(model.apply(params, x), y).mean()
+
+        updates, memory = tx.update(jax.grad(loss_of)(params), memory)
+        return optax.apply_updates(params, updates), memory
+
+    model, tx = Sprout(), optax.adam(0.05)
+    params = model.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory, order = tx.init(params), torch.Generator().manual_seed(seed)
+    labels = np.array([int(data[i][1]) for i in range(len(data))])
+    few = min(int(np.sum(labels == label)) for label in (0, 1))
+    if few < 20:
+        options = {"batch_size": 50, "shuffle": True, "generator": order}
+    else:
+        options = {"batch_sampler": BothLabels(labels, 20, order), "generator": order}
+    for _ in range(20):
+        for x, y in DataLoader(data, collate_fn=collate, **options):
+            params, memory = step(params, memory, x, y)
+    return lambda x: jax.nn.sigmoid(model.apply(params, x))

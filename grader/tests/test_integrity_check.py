@@ -100,7 +100,7 @@ OWN = {
     "another module of NumPy": ("numpy", "np.testing = np.random"),
     "optax.apply_updates": ("optax", "import copy, optax; optax.apply_updates = copy.deepcopy"),
     "a method": (
-        "jaxlib._jax",
+        "jaxlib._jax.ArrayImpl",
         "type(jnp.ones(1)).__eq__ = type(jnp.ones(1)).__ne__",
     ),
     "a constant": (
