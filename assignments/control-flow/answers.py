@@ -1499,3 +1499,29 @@ def drain(level, target, most):
     start = jnp.float32(level) - PIPE, jnp.int32(0)
     height, hours = lax.fori_loop(0, LONGEST, hour, start)
     return height + PIPE, hours
+
+
+# %% siren · wrong: doubles the counted runs in a Python loop, so the program grows with the logarithm of the size
+def prepare(levels, alarm):
+    """Return the padded packet, the number of its levels, and the alarm level."""
+    size = min(size for size in SIZES if size >= len(levels))
+    padded = np.zeros(size, np.float32)
+    padded[: len(levels)] = levels
+    return padded, np.int32(len(levels)), np.float32(alarm)
+
+
+@jax.jit
+def double(runs, most):
+    """Lengthen runs of `most` levels by the runs that end right before them."""
+    places = jnp.arange(len(runs))
+    before = jnp.where(places >= most, runs[jnp.maximum(places - most, 0)], 0)
+    return jnp.where(runs == most, runs + before, runs), 2 * most
+
+
+def longest(padded, count, alarm):
+    """Return the length of the longest run of levels above the alarm level."""
+    above = (padded > alarm) & (jnp.arange(len(padded)) < count)
+    runs, most = above.astype(jnp.int32), jnp.int32(1)
+    for _ in range(len(padded).bit_length() - 1):
+        runs, most = double(runs, most)
+    return runs.max()

@@ -2370,3 +2370,51 @@ def listen(hear, params, start, sound):
 
     flags = (jnp.arange(10**levels) < n).reshape((10,) * levels)
     return step(start, (jax.tree.map(fill, sound), flags))
+
+
+# %% training · wrong: waits for its copies of the parameters, in a method of a class
+def compiled(step):
+    """Return a compiled version of the step that donates the parameters."""
+    return jax.jit(step, donate_argnums=0)
+
+
+class Copier:
+    """Copies the parameters, and waits until the copies are complete."""
+
+    def copy(self, leaf):
+        copied = jnp.array(leaf, copy=True)
+        if hasattr(copied, "block_until_ready"):  # A tracer has nothing to wait for.
+            copied.block_until_ready()
+        return copied
+
+
+def run(update, params, batches):
+    """Return the parameters after all batches, and an array of losses."""
+    params = jax.tree.map(Copier().copy, params)
+    losses = []
+    for batch in batches:
+        params, loss = update(params, batch)
+        losses.append(loss)
+    return params, jnp.stack(losses)
+
+
+# %% mean-gradient · wrong: adds the rest to the last part, which then has more than size rows
+def mean_gradient(loss, params, rows, size):
+    """Return the mean loss and its gradient, computed from one part of the rows at a time."""
+    n = len(jax.tree.leaves(rows)[0])
+    before = max(n // size - 1, 0) * size  # The rows of all parts but the last.
+
+    def add(total, part):
+        def sum_of(params):
+            return jax.vmap(loss, in_axes=(None, 0))(params, part).sum()
+
+        value, slopes = jax.value_and_grad(sum_of)(params)
+        return jax.tree.map(lambda t, s: t + s.astype(t.dtype), total, (value, slopes)), None
+
+    zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
+    total = jnp.float32(0), zeros
+    if before:
+        parts = jax.tree.map(lambda x: x[:before].reshape(-1, size, *x.shape[1:]), rows)
+        total, _ = lax.scan(add, total, parts)
+    total, _ = add(total, jax.tree.map(lambda x: x[before:], rows))
+    return jax.tree.map(lambda t: t / n, total)

@@ -1006,3 +1006,20 @@ def close_up(weights, keep):
     order = jnp.argsort(~keep, stable=True)
     count = keep.sum(dtype=jnp.int32)
     return jnp.where(jnp.arange(len(weights)) < count, weights[order], 0), count
+
+
+# %% will-trace · wrong: joins the kind of the fee and the zone without a space
+def will_trace(requests, sizes):
+    """Return whether each request makes JAX trace `price`."""
+    known, answers = set(), []
+    for counts, fee, (zone, factor) in requests:
+        fitting = [size for size in sizes if size >= max(counts)]
+        if not fitting:
+            answers.append(False)
+            continue
+        # "f" is a float, "i" is an integer, and "w" means weakly typed.
+        kind = "f" if isinstance(fee, np.generic) else "iw" if isinstance(fee, int) else "fw"
+        key = f"{len(counts)} {min(fitting)} {kind}{zone} {float(factor)}"
+        answers.append(key not in known)
+        known.add(key)
+    return answers

@@ -890,3 +890,17 @@ def standstill(dtype, amount):
     k = log2 + info.nmant + 1
     with np.errstate(over="ignore"):
         return 2.0**k if k < info.maxexp else info.max * 2
+
+
+# %% gauge · wrong: divides by seen.astype(float), which has 64 bits if 64 bits are enabled
+def new_gauge():
+    """Return a gauge before its first update."""
+    return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
+
+
+def update_gauge(gauge, volts):
+    """Return the gauge after one more array of voltages."""
+    seen = gauge["seen"] + 1
+    latest = jnp.mean(volts.astype(jnp.float32))
+    change = (latest - gauge["mean"]) / seen.astype(float)
+    return {"mean": (gauge["mean"] + change).astype(jnp.float32), "seen": seen}

@@ -2142,3 +2142,27 @@ def misfit(tally, factor, units, kilos):
     tally[0] += (sizes > 1.0).sum().astype(jnp.float32)
     tally[1] = jnp.maximum(tally[1], sizes.max())
     return (errors**2).mean()
+
+
+# %% scale · wrong: install copies a global dictionary of initial values
+NEW_SCALE = {"last": jnp.float32(0.0), "loss": jnp.float32(0.0), "count": jnp.int32(0)}
+
+
+def install(factor):
+    """Return the state of a scale before its first reading."""
+    return {**NEW_SCALE, "factor": jnp.asarray(factor, jnp.float32)}
+
+
+def weigh(state, units):
+    """Return the new state and a dictionary of kilos, loss, and count."""
+    kilos = state["factor"] * units
+    drop = jnp.where(state["count"] > 0, state["last"] - kilos, 0.0)
+    loss = jnp.maximum(state["loss"], drop)
+    count = state["count"] + 1
+    new = {"factor": state["factor"], "last": kilos, "loss": loss, "count": count}
+    return new, {"kilos": kilos, "loss": loss, "count": count}
+
+
+def recalibrate(state, factor):
+    """Return the state with a different factor."""
+    return {**state, "factor": jnp.asarray(factor, jnp.float32)}

@@ -1853,3 +1853,28 @@ def fair_gradient(loss, params, readings, limit):
     squares = jnp.stack([jnp.sum(leaf.reshape(n, -1) ** 2, 1) for leaf in leaves]).sum(0)
     scale = jnp.minimum(1.0, limit / jnp.sqrt(jnp.where(squares > 0, squares, 1e-30)))
     return structure.unflatten([jnp.tensordot(scale, leaf, 1) / n for leaf in leaves])
+
+
+# %% gauge · wrong: checks the range of NumPy arrays when a gauge is created
+@jax.tree_util.register_dataclass
+@dataclass
+class Gauge:
+    """The parameters of one gauge."""
+
+    mean: jax.Array
+    sizes: jax.Array
+    phases: jax.Array
+    kinds: tuple = field(metadata={"static": True})
+
+    def __post_init__(self):
+        self.kinds = tuple(str(kind) for kind in self.kinds)
+        for numbers in (self.mean, self.sizes, self.phases):
+            # JAX arrays may be traced, so only numbers from NumPy can be checked.
+            if isinstance(numbers, np.ndarray) and not (np.abs(numbers) <= 1000).all():
+                raise ValueError("the numbers of a gauge must be between -1000 and 1000")
+
+
+def tide(gauge, hour):
+    """Return the level at the given hour."""
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))

@@ -1651,3 +1651,31 @@ def free_numbers(key, players, taken):
     free = (~taken).sum().astype(jnp.uint32)
     in_order = jnp.argsort(taken, stable=True)
     return in_order[bits % free]
+
+
+# %% free-numbers · wrong: sorts all balls for each player
+def free_numbers(key, players, taken):
+    """Return a number that is not taken for each player."""
+    taken = jnp.asarray(taken)
+
+    def number_of(player):
+        order = jax.random.uniform(jax.random.fold_in(key, player), taken.shape)
+        return jnp.argsort(jnp.where(taken, 2.0, order))[0]
+
+    return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% cards · wrong: computes the star from a hash of the place
+def cards(key, count, chances):
+    """Return the symbol, star, place, and tint of `count` cards as a dict."""
+    for_symbol, for_place, for_tint = jax.random.split(key, 3)
+    place = jax.random.uniform(for_place, (count, 2))
+    whole = (place * 2**23).astype(jnp.uint32)
+    mixed = whole[:, 0] * jnp.uint32(2_654_435_761) + whole[:, 1] * jnp.uint32(2_246_822_519)
+    mixed = (mixed ^ (mixed >> 15)) * jnp.uint32(3_266_489_917)
+    return {
+        "symbol": jax.random.categorical(for_symbol, jnp.log(chances), shape=(count,)),
+        "star": (mixed ^ (mixed >> 13)) % 4 == 0,
+        "place": place,
+        "tint": jax.random.normal(for_tint, (count, 3)),
+    }

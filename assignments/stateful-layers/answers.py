@@ -1587,3 +1587,37 @@ def predict(model, x):
     for part, name, mode in modes:
         setattr(part, name, mode)
     return result
+
+
+# %% carried · wrong: initializes the network in training mode
+def carried(net, tx):
+    """Return the functions start, step, and guess."""
+
+    def start(key, x):
+        variables = net.init({"params": key, "dropout": key}, x, train=True)
+        return {**variables, "memory": tx.init(variables["params"])}
+
+    def step(state, key, x, y):
+        params, memory = state["params"], state["memory"]
+        rest = {name: state[name] for name in state if name not in ("params", "memory")}
+
+        def loss_of(params):
+            found, new = net.apply(
+                {"params": params, **rest},
+                x,
+                train=True,
+                mutable=["batch_stats"],
+                rngs={"dropout": key},
+            )
+            return ((found - y) ** 2).mean(), new
+
+        (loss, new), grads = jax.value_and_grad(loss_of, has_aux=True)(params)
+        updates, memory = tx.update(grads, memory, params)
+        params = optax.apply_updates(params, updates)
+        return {**rest, **new, "params": params, "memory": memory}, loss
+
+    def guess(state, x):
+        variables = {name: state[name] for name in state if name != "memory"}
+        return net.apply(variables, x, train=False)
+
+    return start, step, guess

@@ -143,6 +143,14 @@ def test_a_right_answer_is_not_noted(numbers: list[float]) -> None:
     assert found.compared > 10
 
 
+@pytest.mark.parametrize(("dtype", "is_found"), [("float32", True), ("bfloat16", False)])
+def test_rounding_errors_of_16_bit_arguments_are_no_difference(dtype: str, is_found: bool) -> None:
+    """An answer that adds in float32 may differ from one that adds in bfloat16."""
+    call = RecordedCall("total", (jnp.arange(1, 7, dtype=dtype),), {})
+    found = difference(lambda row: 1.004 * total(row), {"total.row": {"values": [1, 9]}}, call)
+    assert (found is not None) == is_found
+
+
 def test_inputs_for_which_right_answers_differ_do_not_count() -> None:
     """The references agree only for rows of numbers from 0 on."""
     limits = {"total.row": {"values": [-9, 9]}}
@@ -241,6 +249,8 @@ def test_results_agree_despite_rounding_but_not_despite_errors() -> None:
     assert agrees(1.004, [1.0, 1.0009])
     assert not agrees(1.004, [1.0, 1.0])
     assert agrees(1.004, [1.0, 1.0], atol=0.005)
+    assert agrees([1.01, 0.0], [[1.0, 0.0]], rounding=2.0**-7)  # As in bfloat16.
+    assert not agrees([1.1, 0.0], [[1.0, 0.0]], rounding=2.0**-7)
 
 
 @pytest.mark.parametrize("references", [(1.0, 2.0), ([1], [1, 2]), (total, total)])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxbits_grader.judging.fuzzing.argument_parts import is_key
@@ -20,7 +21,9 @@ class NoAgreement(Exception):
     """Raised if right answers disagree, or if their results are no plain data."""
 
 
-def agrees(result: Any, references: Sequence[Any], atol: float = 0.0) -> bool:
+def agrees(
+    result: Any, references: Sequence[Any], atol: float = 0.0, rounding: float = 0.0
+) -> bool:
     """Return whether a result is close to those of right answers.
 
     Types, dtypes, and weak types are ignored, because right answers may differ in them. Where the
@@ -30,6 +33,7 @@ def agrees(result: Any, references: Sequence[Any], atol: float = 0.0) -> bool:
         result: The result of an answer.
         references: The results of right answers.
         atol: How far numbers may be apart, in addition to rounding errors.
+        rounding: How large the rounding errors of the arguments' dtypes are, relative to a number.
 
     Raises:
         NoAgreement: If the right answers disagree, or if their results are no plain data.
@@ -41,7 +45,8 @@ def agrees(result: Any, references: Sequence[Any], atol: float = 0.0) -> bool:
         False
     """
     first, *others = [_flatten(reference) for reference in references]
-    spread = [_distance(a, b, atol) for other in others for a, b in _pairs(first, other)]
+    rtol = 4 * rounding
+    spread = [_distance(a, b, atol, rtol) for other in others for a, b in _pairs(first, other)]
     if any(one is None for one in spread):
         raise NoAgreement("right answers disagree")
     try:
@@ -53,7 +58,7 @@ def agrees(result: Any, references: Sequence[Any], atol: float = 0.0) -> bool:
     for n, (path, expected) in enumerate(first.items()):
         own = [distance for distance in spread[n :: len(first)] if distance is not None]
         more = atol + (_SLACK * np.max(own, axis=0) if own else 0.0)
-        if not _is_close(expected, found[path], more):
+        if not _is_close(expected, found[path], more, rtol):
             return False
     return True
 
@@ -67,6 +72,20 @@ def is_finite(result: Any) -> bool:
     """
     arrays = [part for part in _flatten(result).values() if isinstance(part, np.ndarray)]
     return all(np.isfinite(array).all() for array in arrays if array.dtype.kind in "fc")
+
+
+def rounding_error(values: Any) -> float:
+    """Return the largest relative rounding error of the 16-bit floating-point numbers in values.
+
+    It is 0 if there are none, because errors of other dtypes are expected anyway.
+
+    Example:
+        >>> rounding_error({"a": np.float16(1), "b": 2.0}), rounding_error([1, 2.0])
+        (0.0009765625, 0.0)
+    """
+    dtypes = [getattr(leaf, "dtype", None) for leaf in jax.tree.leaves(values)]
+    half = [dtype for dtype in dtypes if dtype in (np.float16, jnp.bfloat16)]
+    return max((float(jnp.finfo(dtype).eps) for dtype in half), default=0.0)
 
 
 def _pairs(first: dict[str, Any], other: dict[str, Any]) -> list[tuple[Any, Any]]:
@@ -121,7 +140,7 @@ def _is_exact(value: Any) -> bool:
     return not isinstance(value, np.ndarray) or value.dtype.kind in "biu"
 
 
-def _distance(a: Any, b: Any, atol: float) -> Any:
+def _distance(a: Any, b: Any, atol: float, rtol: float) -> Any:
     """Return the absolute differences of two parts, or None if they differ by too much."""
     if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
         return 0.0 if type(a) is type(b) and a == b else None
@@ -130,13 +149,14 @@ def _distance(a: Any, b: Any, atol: float) -> Any:
     if _is_exact(a):
         return 0.0
     a, b = _wide(a), _wide(b)
-    if not np.isclose(b, a, _MOST_RTOL, _MOST_ATOL * _largest(a) + atol, equal_nan=True).all():
+    atol += max(_MOST_ATOL, rtol) * _largest(a)
+    if not np.isclose(b, a, max(_MOST_RTOL, rtol), atol, equal_nan=True).all():
         return None
     with np.errstate(invalid="ignore"):
         return np.nan_to_num(np.abs(a - b))
 
 
-def _is_close(expected: Any, found: Any, more: Any) -> bool:
+def _is_close(expected: Any, found: Any, more: Any, rtol: float) -> bool:
     if not (isinstance(expected, np.ndarray) and isinstance(found, np.ndarray)):
         return type(expected) is type(found) and bool(expected == found)
     if expected.shape != found.shape:
@@ -144,8 +164,8 @@ def _is_close(expected: Any, found: Any, more: Any) -> bool:
     if _is_exact(expected):
         return bool(np.array_equal(expected, found))
     a, b = _wide(expected), _wide(found)
-    atol = _ATOL * _largest(a) + more
-    return bool(np.isclose(b, a, _RTOL, atol, equal_nan=True).all())
+    atol = max(_ATOL, rtol) * _largest(a) + more
+    return bool(np.isclose(b, a, max(_RTOL, rtol), atol, equal_nan=True).all())
 
 
 def _wide(array: np.ndarray) -> np.ndarray:

@@ -9,7 +9,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from jaxbits_grader.judging.fuzzing.agreement import NoAgreement, agrees, is_finite
+from jaxbits_grader.judging.fuzzing.agreement import (
+    NoAgreement,
+    agrees,
+    is_finite,
+    rounding_error,
+)
 from jaxbits_grader.judging.fuzzing.input_drawer import InputDrawer
 from jaxbits_grader.judging.fuzzing.perturbation import perturbed
 from jaxbits_grader.judging.fuzzing.recorded_calls import RecordedCall, describe_call
@@ -98,13 +103,14 @@ def _difference(
         result, error = None, ", where its result contains more than numbers"
     except Exception as raised:
         result, error = None, f", where it raises {type(raised).__name__}"
-    if not error and agrees(result, [expected], atol):
+    rounding = rounding_error((call.args, call.kwargs, expected))
+    if not error and agrees(result, [expected], atol, rounding):
         return None
     # Rounding may change a result by as much as a last digit of the arguments does.
     near = [first.result(perturbed(call, rng)) for _ in range(_PERTURBED)]
     all_expected = [expected, *near]
     all_expected += [other.result(call) for other in others]
-    is_right = agrees(result, all_expected, atol) and not error
+    is_right = agrees(result, all_expected, atol, rounding) and not error
     return None if is_right else f"{describe_call(call)}{error}"
 
 
