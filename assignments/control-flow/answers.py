@@ -1501,7 +1501,7 @@ def drain(level, target, most):
     return height + PIPE, hours
 
 
-# %% siren · wrong: doubles the counted runs in a Python loop, so the program grows with the logarithm of the size
+# %% siren · wrong: counts runs by doubling in a Python loop, so the program grows with the logarithm of the size
 def prepare(levels, alarm):
     """Return the padded packet, the number of its levels, and the alarm level."""
     size = min(size for size in SIZES if size >= len(levels))

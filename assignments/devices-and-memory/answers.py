@@ -2329,7 +2329,7 @@ def run(update, params, batches):
     return params, jnp.stack(losses)
 
 
-# %% bucketed · right: fills with np.resize, and masks with eager operations of the padded length
+# %% bucketed · right: pads with np.resize, and masks with eager operations on arrays of the padded length
 def bucketed(score):
     jitted = jax.jit(score)
 
@@ -2347,7 +2347,7 @@ def bucketed(score):
     return run
 
 
-# %% listen · right: uses up to four levels of ten steps, each with a checkpoint
+# %% listen · right: nests scans of ten steps up to four levels deep, with a checkpoint at each level
 def listen(hear, params, start, sound):
     n = len(jax.tree.leaves(sound)[0])
     levels = 1
@@ -2372,7 +2372,7 @@ def listen(hear, params, start, sound):
     return step(start, (jax.tree.map(fill, sound), flags))
 
 
-# %% training · wrong: waits for its copies of the parameters, in a method of a class
+# %% training · wrong: uses a method of a class to wait for the copies of the parameters
 def compiled(step):
     """Return a compiled version of the step that donates the parameters."""
     return jax.jit(step, donate_argnums=0)
@@ -2398,7 +2398,7 @@ def run(update, params, batches):
     return params, jnp.stack(losses)
 
 
-# %% mean-gradient · wrong: adds the rest to the last part, which then has more than size rows
+# %% mean-gradient · wrong: adds the remaining rows to the last part, which then has more than size rows
 def mean_gradient(loss, params, rows, size):
     """Return the mean loss and its gradient, computed from one part of the rows at a time."""
     n = len(jax.tree.leaves(rows)[0])

@@ -1008,7 +1008,7 @@ def close_up(weights, keep):
     return jnp.where(jnp.arange(len(weights)) < count, weights[order], 0), count
 
 
-# %% will-trace · wrong: joins the kind of the fee and the zone without a space
+# %% will-trace · wrong: joins the type of the fee and the zone into one string without a separator
 def will_trace(requests, sizes):
     """Return whether each request makes JAX trace `price`."""
     known, answers = set(), []

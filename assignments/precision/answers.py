@@ -892,7 +892,7 @@ def standstill(dtype, amount):
         return 2.0**k if k < info.maxexp else info.max * 2
 
 
-# %% gauge · wrong: divides by seen.astype(float), which has 64 bits if 64 bits are enabled
+# %% gauge · wrong: divides by seen.astype(float), which is float64 if 64 bits are enabled
 def new_gauge():
     """Return a gauge before its first update."""
     return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}

@@ -1653,7 +1653,7 @@ def free_numbers(key, players, taken):
     return in_order[bits % free]
 
 
-# %% free-numbers · wrong: sorts all balls for each player
+# %% free-numbers · wrong: sorts all the balls for each player
 def free_numbers(key, players, taken):
     """Return a number that is not taken for each player."""
     taken = jnp.asarray(taken)

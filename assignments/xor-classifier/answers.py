@@ -1983,7 +1983,7 @@ def fit(data, seed):
     return lambda x: jax.nn.sigmoid(model.apply(params, x))
 
 
-# %% fit · right: prints the accuracy for all trays after the training
+# %% fit · right: prints the accuracy on all trays after training
 def fit(data, seed):
     class Sprout(nn.Module):
         @nn.compact
@@ -2015,7 +2015,7 @@ def fit(data, seed):
     return lambda x: jax.nn.sigmoid(model.apply(params, x))
 
 
-# %% fit · right: a method that a class outside fit inherits performs the steps
+# %% fit · right: an inherited method of a class outside fit performs the steps
 class Trainer:
     def __init__(self, seed):
         self.net, self.tx = self.model(), optax.adam(0.05)
@@ -2085,7 +2085,7 @@ def fit(data, seed):
     return lambda x: jax.nn.sigmoid(steps_of.model.apply(params, x))
 
 
-# %% fit · right: standardizes the readings with the mean and the deviation of the data
+# %% fit · right: standardizes the readings with the mean and standard deviation of the data
 def fit(data, seed):
     class Sprout(nn.Module):
         @nn.compact
@@ -2117,7 +2117,7 @@ def fit(data, seed):
     return lambda x: jax.nn.sigmoid(model.apply(params, x))
 
 
-# %% fit · right: fills half of each batch with trays of each label, from two samplers
+# %% fit · right: takes half of each batch from each label, with two samplers
 class BothLabels(torch.utils.data.Sampler):
     """Batches with as many trays that germinate as others."""
 
