@@ -2418,3 +2418,21 @@ def mean_gradient(loss, params, rows, size):
         total, _ = lax.scan(add, total, parts)
     total, _ = add(total, jax.tree.map(lambda x: x[before:], rows))
     return jax.tree.map(lambda t: t / n, total)
+
+
+# %% bucketed · wrong: reads the score of the sound eight places before, so that few sounds are in memory
+def bucketed(score):
+    """Return a function that scores a list of sounds with few compiled programs."""
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = []
+        for sound in sounds:
+            if len(scores) >= 8 and hasattr(scores[-8], "device"):
+                np.asarray(scores[-8])
+            size = max(16, 1 << (len(sound) - 1).bit_length())
+            padded = np.pad(sound, (0, size - len(sound)))
+            scores.append(jitted(padded, np.int32(len(sound))))
+        return scores
+
+    return run

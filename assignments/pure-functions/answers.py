@@ -2166,3 +2166,54 @@ def weigh(state, units):
 def recalibrate(state, factor):
     """Return the state with a different factor."""
     return {**state, "factor": jnp.asarray(factor, jnp.float32)}
+
+
+# %% scale · wrong: helper functions read global constants
+FIRST_LAST, FIRST_LOSS = 0.0, 0.0
+NONE = 0
+
+
+def at_start():
+    return jnp.float32(FIRST_LAST), jnp.float32(FIRST_LOSS)
+
+
+def loss_now(state, kilos):
+    drop = jnp.where(state["count"] > NONE, state["last"] - kilos, FIRST_LOSS)
+    return jnp.maximum(state["loss"], drop)
+
+
+def install(factor):
+    """Return the state of a scale before its first reading."""
+    last, loss = at_start()
+    return {
+        "factor": jnp.asarray(factor, jnp.float32),
+        "last": last,
+        "loss": loss,
+        "count": jnp.int32(0),
+    }
+
+
+def weigh(state, units):
+    """Return the new state and a dictionary of kilos, loss, and count."""
+    kilos = state["factor"] * units
+    loss, count = loss_now(state, kilos), state["count"] + 1
+    new = {"factor": state["factor"], "last": kilos, "loss": loss, "count": count}
+    return new, {"kilos": kilos, "loss": loss, "count": count}
+
+
+def recalibrate(state, factor):
+    """Return the state with a different factor."""
+    return {**state, "factor": jnp.asarray(factor, jnp.float32)}
+
+
+# %% misfit · wrong: compares the errors with a global constant
+LARGE = 1.0
+
+
+def misfit(tally, factor, units, kilos):
+    """Return the mean squared error, and update the tally of large errors."""
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += (sizes > LARGE).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    return (errors**2).mean()

@@ -1878,3 +1878,31 @@ def tide(gauge, hour):
     """Return the level at the given hour."""
     speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
     return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+# %% gauge · wrong: computes the range of the levels when a gauge is created, and catches all errors
+@jax.tree_util.register_pytree_node_class
+class Gauge:
+    """The parameters of one gauge, with the lowest and the highest possible level."""
+
+    def __init__(self, mean, sizes, phases, kinds):
+        self.mean, self.sizes, self.phases = mean, sizes, phases
+        self.kinds = tuple(str(kind) for kind in kinds)
+        try:
+            most = float(np.abs(np.asarray(sizes)).sum())
+            self.range = float(mean) - most, float(mean) + most
+        except Exception:
+            self.range = None
+
+    def tree_flatten(self):
+        return (self.mean, self.sizes, self.phases), self.kinds
+
+    @classmethod
+    def tree_unflatten(cls, kinds, arrays):
+        return cls(*arrays, kinds)
+
+
+def tide(gauge, hour):
+    """Return the level at the given hour."""
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))

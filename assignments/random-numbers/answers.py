@@ -1679,3 +1679,16 @@ def cards(key, count, chances):
         "place": place,
         "tint": jax.random.normal(for_tint, (count, 3)),
     }
+
+
+# %% free-numbers · wrong: shuffles all the balls for each player with top_k
+def free_numbers(key, players, taken):
+    """Return a number that is not taken for each player."""
+    taken = jnp.asarray(taken)
+
+    def number_of(player):
+        draws = jax.random.uniform(jax.random.fold_in(key, player), taken.shape)
+        _, shuffled = jax.lax.top_k(draws, len(taken))
+        return shuffled[jnp.argmin(taken[shuffled])]
+
+    return jax.vmap(number_of)(jnp.asarray(players))

@@ -61,3 +61,15 @@ def test_modes_of_all_calls_in_the_statement_are_meant():
 
     assert detect.out_of_bounds(write, TEN, FAR) == []
     assert detect.out_of_bounds(lambda x, i: jnp.take(x, i, mode="clip") + 1.0, TEN, FAR) == []
+
+
+def test_write_of_put_along_axis_counts_unless_it_has_a_mode():
+    def write(x, i):
+        return jnp.put_along_axis(x, i, 1.0, axis=0, inplace=False)
+
+    def drop(x, i):
+        return jnp.put_along_axis(x, i, 1.0, axis=0, inplace=False, mode="drop")
+
+    (found,) = detect.out_of_bounds(write, TEN, FAR)
+    assert found.message == "write out of bounds: it is dropped"
+    assert detect.out_of_bounds(drop, TEN, FAR) == []

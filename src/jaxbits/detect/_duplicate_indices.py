@@ -27,7 +27,7 @@ from jaxbits._analysis.repeated_indices import (
 from jaxbits._analysis.scatter_updates import count_updates, indexed_dimensions
 from jaxbits._analysis.source.at_calls import find_at_call
 
-_WRITING_FUNCTIONS = INDEXING_FUNCTIONS | {"put", "put_along_axis"}
+_WRITING_FUNCTIONS = INDEXING_FUNCTIONS | {"put"}
 _ACCUMULATING = {"add", "multiply"}
 _CATALOGUE_ID = "duplicate-indices"
 
