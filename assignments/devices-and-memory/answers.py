@@ -2420,7 +2420,7 @@ def mean_gradient(loss, params, rows, size):
     return jax.tree.map(lambda t: t / n, total)
 
 
-# %% bucketed · wrong: reads the score of the sound eight places before, so that few sounds are in memory
+# %% bucketed · wrong: reads each score eight sounds later, so that only a few sounds are in memory
 def bucketed(score):
     """Return a function that scores a list of sounds with few compiled programs."""
     jitted = jax.jit(score)

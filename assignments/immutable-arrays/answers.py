@@ -669,7 +669,7 @@ def rehearse(step, plan, orders):
     return plans
 
 
-# %% new-bytes · wrong: creates a NumPy array to learn the size of a number
+# %% new-bytes · right: creates a NumPy array to learn the size of a number
 def new_bytes(shape, dtype, updates, result, history, how):
     size = 1
     for length in shape:
@@ -1036,7 +1036,7 @@ def sell(plan, requests, first):
     return plan.at[jnp.where(got, rows, len(plan)), seats].set(numbers, mode="drop"), got
 
 
-# %% new-bytes · wrong: creates a NumPy array with a single number
+# %% new-bytes · right: creates a NumPy array with a single number
 import math
 
 
@@ -1195,7 +1195,7 @@ def sell(plan, requests, first):
     return jnp.where((plan == -1) & asked, first + winner, plan), got
 
 
-# %% new-bytes · wrong: creates a small identity matrix to see the width of a number
+# %% new-bytes · right: creates a small NumPy matrix to see the width of a number
 def new_bytes(shape, dtype, updates, result, history, how):
     n = 1
     for length in shape:
@@ -1272,7 +1272,7 @@ def rehearse(step, plan, orders):
     return plans
 
 
-# %% new-bytes · wrong: adds up a NumPy array of sizes if there is a history
+# %% new-bytes · right: adds up a NumPy array of sizes if there is a history
 def new_bytes(shape, dtype, updates, result, history, how):
     size = 1
     for length in shape:

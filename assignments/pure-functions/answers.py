@@ -2168,7 +2168,7 @@ def recalibrate(state, factor):
     return {**state, "factor": jnp.asarray(factor, jnp.float32)}
 
 
-# %% scale · wrong: helper functions read global constants
+# %% scale · wrong: reads global constants in helper functions
 FIRST_LAST, FIRST_LOSS = 0.0, 0.0
 NONE = 0
 

@@ -1681,7 +1681,7 @@ def cards(key, count, chances):
     }
 
 
-# %% free-numbers · wrong: shuffles all the balls for each player with top_k
+# %% free-numbers · wrong: uses top_k to shuffle all the balls for each player
 def free_numbers(key, players, taken):
     """Return a number that is not taken for each player."""
     taken = jnp.asarray(taken)

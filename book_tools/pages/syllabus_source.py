@@ -81,12 +81,15 @@ class Syllabus:
         sessions: The sessions, keyed by id, in the order in which versions use them.
         versions: The versions of the course.
         builds_on: The stems of the chapters that an assignment uses, keyed by the assignment.
+        also_sharp: The subsections of *Also sharp* that an assignment needs, each as its chapter's
+            stem and its title, keyed by the assignment.
     """
 
     training: str
     sessions: Mapping[str, Session]
     versions: tuple[Version, ...]
     builds_on: Mapping[str, tuple[str, ...]]
+    also_sharp: Mapping[str, tuple[tuple[str, str], ...]]
 
     def questions(self, stem: str) -> list[str]:
         """Return the questions about a chapter."""
@@ -116,6 +119,10 @@ def parse_syllabus(text: str) -> Syllabus:
         sessions=sessions,
         versions=tuple(_parse_version(one, sessions) for one in data["versions"]),
         builds_on={name: tuple(stems) for name, stems in data["assignments"].items()},
+        also_sharp={
+            name: tuple((stem, title) for stem, title in parts)
+            for name, parts in data["also_sharp"].items()
+        },
     )
 
 
@@ -172,6 +179,10 @@ def find_problems(syllabus: Syllabus, openings: Mapping[str, Opening]) -> Iterat
         asked = {chapter for chapter, _ in session.discuss}
         if asked != set(session.chapters):
             yield f"session {session.id!r}: the questions must be about its chapters, got {asked}"
+    for name, parts in syllabus.also_sharp.items():
+        for stem, title in parts:
+            if stem not in syllabus.builds_on.get(name, ()):
+                yield f"{name} needs {title!r} in {stem}, but does not build on this chapter"
     for version in syllabus.versions:
         yield from _find_version_problems(version, syllabus, openings)
 

@@ -74,6 +74,21 @@ def test_labs_name_existing_exercises_and_sections(session: syllabus_source.Sess
             assert any(title in text for text in texts), step
 
 
+def test_subsections_that_assignments_need_exist() -> None:
+    for name, parts in SYLLABUS.also_sharp.items():
+        # The page names the chapter of the first one only.
+        assert len({stem for stem, _ in parts}) == 1, name
+        for stem, title in parts:
+            text = (ROOT / "chapters" / f"{stem}.md").read_text("utf8")
+            assert f"\n### {title}\n" in text.split("\n## Also sharp\n")[1], (name, title)
+
+
+def test_find_problems_reports_subsection_of_another_chapter() -> None:
+    changed = {"pure-functions": (("09-nans", "Refs"),)}
+    found = problems(dataclasses.replace(SYLLABUS, also_sharp=changed))
+    assert "pure-functions needs 'Refs' in 09-nans, but does not build on this chapter" in found
+
+
 def changed_version(**changes: object) -> syllabus_source.Syllabus:
     """Return the syllabus with only the six-week version, changed."""
     version = dataclasses.replace(VERSIONS["Six weeks"], **changes)  # type: ignore[arg-type]
