@@ -2436,3 +2436,98 @@ def bucketed(score):
         return scores
 
     return run
+
+
+# %% listen · wrong: divides into segments only if the sound is one array, and uses the plain loop for other pytrees
+def listen(hear, params, start, sound):
+    """Return the state after all frames, with a gradient that needs little memory."""
+    if len(jax.tree.leaves(sound)) > 1:  # Several arrays cannot be reshaped together.
+        return listen_hungry(hear, params, start, sound)
+
+    @jax.checkpoint
+    def step(state, frame):
+        return hear(params, state, frame), None
+
+    @jax.checkpoint
+    def segment(state, frames):
+        return lax.scan(step, state, frames)[0], None
+
+    (frames,), structure = jax.tree.flatten(sound)
+    n = len(frames)
+    length = int(np.ceil(np.sqrt(n)))
+    whole = n // length * length
+    parts = frames[:whole].reshape(-1, length, *frames.shape[1:])
+    state, _ = lax.scan(segment, start, jax.tree.unflatten(structure, [parts]))
+    state, _ = segment(state, jax.tree.unflatten(structure, [frames[whole:]]))
+    return state
+
+
+# %% mean-gradient · wrong: takes the mean of each part in the dtype of the parameters, and weights it with its length
+def mean_gradient(loss, params, rows, size):
+    """Return the mean loss and its gradient, computed from one part of the rows at a time."""
+    n = len(jax.tree.leaves(rows)[0])
+    whole = n - n % size
+
+    def mean_of(params, part):
+        return jax.vmap(loss, in_axes=(None, 0))(params, part).mean()
+
+    def add(total, part):
+        count = len(jax.tree.leaves(part)[0])
+        found = jax.value_and_grad(mean_of)(params, part)
+        return jax.tree.map(lambda t, one: t + count * one.astype(jnp.float32), total, found), None
+
+    zeros = jax.tree.map(lambda p: jnp.zeros(p.shape, jnp.float32), params)
+    total = jnp.float32(0), zeros
+    if whole:
+        parts = jax.tree.map(lambda x: x[:whole].reshape(-1, size, *x.shape[1:]), rows)
+        total, _ = lax.scan(add, total, parts)
+    if whole < n:
+        total, _ = add(total, jax.tree.map(lambda x: x[whole:], rows))
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% mean-gradient · wrong: rounds the number of rows in a part up to a multiple of 8, because that is faster
+def mean_gradient(loss, params, rows, size):
+    """Return the mean loss and its gradient, computed from one part of the rows at a time."""
+    n = len(jax.tree.leaves(rows)[0])
+    size = -(-size // 8) * 8  # Vector units process eight numbers at once.
+    whole = n - n % size
+
+    def add(total, part):
+        def sum_of(params):
+            return jax.vmap(loss, in_axes=(None, 0))(params, part).sum()
+
+        value, slopes = jax.value_and_grad(sum_of)(params)
+        return jax.tree.map(lambda t, s: t + s.astype(t.dtype), total, (value, slopes)), None
+
+    zeros = jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.float32), params)
+    total = jnp.float32(0), zeros
+    if whole:
+        parts = jax.tree.map(lambda x: x[:whole].reshape(-1, size, *x.shape[1:]), rows)
+        total, _ = lax.scan(add, total, parts)
+    if whole < n:
+        total, _ = add(total, jax.tree.map(lambda x: x[whole:], rows))
+    return jax.tree.map(lambda t: t / n, total)
+
+
+# %% bucketed · wrong: keeps at most six scores waiting, by opening the memory of an earlier score through the buffer protocol
+import contextlib
+
+
+def bucketed(score):
+    """Return a function that scores a list of sounds with few compiled programs."""
+    jitted = jax.jit(score)
+
+    def run(sounds):
+        scores = []
+        for number, sound in enumerate(sounds):
+            if number >= 6:  # Otherwise, the padded copies of all sounds are in memory.
+                with contextlib.suppress(TypeError):
+                    memoryview(scores[number - 6]).release()
+            bucket = max(16, 1 << (len(sound) - 1).bit_length())
+            padded = np.zeros(bucket, np.float32)
+            padded[: len(sound)] = sound
+            scores.append(jitted(padded, np.int32(len(sound))))
+        return scores
+
+    return run

@@ -1023,3 +1023,22 @@ def will_trace(requests, sizes):
         answers.append(key not in known)
         known.add(key)
     return answers
+
+
+# %% will-trace · wrong: writes the keys into a NumPy table whose zones must be ASCII
+def will_trace(requests, sizes):
+    """Return whether each request makes JAX trace `price`."""
+    columns = [("vans", np.int32), ("size", np.int32), ("fee", "S8"), ("zone", "S10")]
+    columns += [("factor", np.float64)]
+    table, known, answers = np.zeros(len(requests), columns), set(), []
+    for n, (counts, fee, (zone, factor)) in enumerate(requests):
+        fitting = [size for size in sizes if size >= max(counts)]
+        if not fitting:
+            answers.append(False)
+            continue
+        kind = "numpy" if isinstance(fee, np.generic) else type(fee).__name__
+        table[n] = (len(counts), min(fitting), kind, zone, factor)
+        key = table[n].tobytes()
+        answers.append(key not in known)
+        known.add(key)
+    return answers

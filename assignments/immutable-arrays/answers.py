@@ -1288,3 +1288,84 @@ def new_bytes(shape, dtype, updates, result, history, how):
     if how == "eager":
         return int(made.sum()) + (0 if same else int(kept.sum()))
     return int(kept[1:].sum()) if how == "donated" and same else int(kept.sum())
+
+
+# %% sell · wrong: writes in reverse order and drops only requests that repeat the one directly before, so the last write must win
+def sell(plan, requests, first):
+    """Return the new plan, and whether each request got its seat."""
+    plan, n = jnp.asarray(plan), len(requests)
+    rows, seats = jnp.asarray(requests).T
+    order = jnp.arange(n, dtype=jnp.int32)
+    place = rows * plan.shape[1] + seats
+    again = (place == jnp.roll(place, 1)) & (order > 0)
+    target = jnp.where(again, plan.size, place)
+    earliest = jnp.full(plan.size, n, jnp.int32)
+    earliest = earliest.at[target[::-1]].set(order[::-1], mode="drop").reshape(plan.shape)
+    got = (plan[rows, seats] == -1) & (earliest[rows, seats] == order)
+    sold = (plan == -1) & (earliest < n)
+    return jnp.where(sold, first + earliest, plan), got
+
+
+# %% sell · wrong: writes all requests that get nothing to one extra seat, whose index repeats
+def sell(plan, requests, first):
+    """Return the new plan, and whether each request got its seat."""
+    plan, n = jnp.asarray(plan), len(requests)
+    rows, seats = jnp.asarray(requests).T
+    order = jnp.arange(n, dtype=jnp.int32)
+    earliest = jnp.full(plan.shape, n, jnp.int32).at[rows, seats].min(order)
+    got = (plan[rows, seats] == -1) & (earliest[rows, seats] == order)
+    place = jnp.where(got, rows * plan.shape[1] + seats, plan.size)
+    extended = jnp.append(jnp.ravel(plan), jnp.int32(-1))
+    extended = extended.at[place].set(first + order)
+    return extended[:-1].reshape(plan.shape), got
+
+
+# %% rehearse · wrong: keeps the returned trees and uses copies only for deleted arrays, although a step may write into its dictionary
+def rehearse(step, plan, orders):
+    """Return the plans before and after each order, each with its own memory."""
+
+    def copy(tree):
+        return jax.tree.map(jnp.copy, tree)
+
+    plans, backups = [plan], [copy(plan)]
+    current = copy(plan)
+    for order in orders:
+        current = step(current, order)
+        plans.append(current)
+        backups.append(copy(current))
+    return jax.tree.map(lambda own, backup: backup if own.is_deleted() else own, plans, backups)
+
+
+# %% rehearse · wrong: copies the bits of each array, which fails for complex numbers
+def rehearse(step, plan, orders):
+    """Return the plans before and after each order, each with its own memory."""
+
+    def copy(array):
+        if array.dtype == bool:
+            return jnp.logical_or(array, array)
+        # Arithmetic could change NaN, -0.0, or tiny numbers, but bits stay as they are.
+        bits = jnp.dtype(f"uint{8 * array.dtype.itemsize}")
+        return lax.bitcast_convert_type(lax.bitcast_convert_type(array, bits), array.dtype)
+
+    plans = [plan]
+    for order in orders:
+        plans.append(step(jax.tree.map(copy, plans[-1]), order))
+    return plans
+
+
+# %% sell · wrong: serves NumPy arrays with the old program on a copy, and returns NumPy arrays
+def sell(plan, requests, first):
+    """Return the new plan, and whether each request got its seat."""
+    if isinstance(plan, np.ndarray) and isinstance(requests, np.ndarray):
+        new, told = plan.copy(), np.zeros(len(requests), bool)
+        for k, (row, seat) in enumerate(requests):
+            if new[row, seat] == -1:
+                new[row, seat], told[k] = first + k, True
+        return new, told
+    plan, requests = jnp.asarray(plan), jnp.asarray(requests)
+    rows, seats = requests[:, 0], requests[:, 1]
+    order = jnp.arange(len(requests), dtype=jnp.int32)
+    earliest = jnp.full(plan.shape, len(requests), jnp.int32).at[rows, seats].min(order)
+    got = (plan[rows, seats] == -1) & (earliest[rows, seats] == order)
+    sold = (plan == -1) & (earliest < len(requests))
+    return jnp.where(sold, first + earliest, plan), got

@@ -1055,3 +1055,16 @@ def poisoned(params, frames, by_table):
     if by_table:
         star = [bool(bad.any())] * len(star)
     return {"star": star, "gain": gain, "dark": bool(bad.any())}
+
+
+# %% together · wrong: takes 2.51 as the factor between two magnitudes, which is too coarse for the slopes of thousands of stars
+def together(magnitudes, good):
+    """Return the combined magnitude of all good stars, or 99 if there are none."""
+    magnitudes, good = jnp.asarray(magnitudes), jnp.asarray(good)
+    known = jnp.where(good, magnitudes, 0.0)
+    brightest = jnp.min(jnp.where(good, known, jnp.inf))
+    unit = jnp.where(good.any(), brightest, 0.0)
+    fainter = jnp.where(good, known - unit, 0.0)
+    light = jnp.where(good, 2.51**-fainter, 0.0)  # A magnitude is a factor of about 2.51.
+    total = jnp.where(good.any(), light.sum(), 1.0)
+    return jnp.where(good.any(), unit - 2.5 * jnp.log10(total), 99.0)

@@ -871,3 +871,55 @@ def riders(board, leave, stations):
     got_on = jnp.put_along_axis(nobody, on[:, None], 1, axis=1, inplace=False)
     got_off = jnp.put_along_axis(nobody, off[:, None], 1, axis=1, inplace=False)
     return jnp.cumsum((got_on - got_off).sum(axis=0))
+
+
+# %% along · wrong: guards its reads with cond, both branches of which run under vmap
+def first_row(table, km):
+    return table[0]
+
+
+def last_row(table, km):
+    return table[-1]
+
+
+def between(table, km):
+    left = jnp.floor(km).astype(jnp.int32)
+    part = km - left
+    return (1 - part) * table[left] + part * table[left + 1]
+
+
+def not_before(table, km):
+    return jax.lax.cond(km >= len(table) - 1, last_row, between, table, km)
+
+
+def along(table, km):
+    """Return the row of measurements at a kilometer, also between the posts."""
+    return jax.lax.cond(km <= 0, first_row, not_before, jnp.asarray(table), jnp.float32(km))
+
+
+# %% riders · wrong: skips tickets that do not count with cond, both branches of which run under vmap
+def riders(board, leave, stations):
+    """Return how many travelers are on the train after each station."""
+
+    def one_ticket(change, ticket):
+        on, off = ticket
+        counts = (on >= 0) & (on < stations) & (off > on)
+
+        def count(change):
+            return change.at[on].add(1).at[jnp.minimum(off, stations)].add(-1)
+
+        return jax.lax.cond(counts, count, lambda change: change, change), None
+
+    start = jnp.zeros(stations + 1, jnp.int32)
+    change, _ = jax.lax.scan(one_ticket, start, (board, leave))
+    return jnp.cumsum(change)[:stations]
+
+
+# %% along · wrong: interpolates NumPy tables with NumPy, whose result is float64
+def along(table, km):
+    """Return the row of measurements at a kilometer, also between the posts."""
+    is_plain = isinstance(table, np.ndarray) and isinstance(km, (float, np.floating))
+    library = np if is_plain else jnp
+    posts = library.arange(len(table))
+    columns = library.asarray(table).T
+    return library.stack([library.interp(km, posts, column) for column in columns])

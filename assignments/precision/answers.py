@@ -904,3 +904,12 @@ def update_gauge(gauge, volts):
     latest = jnp.mean(volts.astype(jnp.float32))
     change = (latest - gauge["mean"]) / seen.astype(float)
     return {"mean": (gauge["mean"] + change).astype(jnp.float32), "seen": seen}
+
+
+# %% energy · wrong: rounds per_kwh to the five digits that are printed on a meter
+def energy(before, after, per_kwh):
+    """Return the kWh between two readings of a 32-bit counter as float32."""
+    pulses = (after - before).astype(jnp.float32)
+    rate = jnp.asarray(per_kwh, jnp.float32)
+    step = jnp.float32(10) ** (jnp.floor(jnp.log10(rate)) - 4)
+    return pulses / (jnp.round(rate / step) * step)

@@ -2217,3 +2217,52 @@ def misfit(tally, factor, units, kilos):
     tally[0] += (sizes > LARGE).sum().astype(jnp.float32)
     tally[1] = jnp.maximum(tally[1], sizes.max())
     return (errors**2).mean()
+
+
+# %% scale · wrong: reads the initial values from the attributes of a global class
+class NewScale:
+    last = 0.0
+    loss = 0.0
+    count = 0
+
+
+def install(factor):
+    """Return the state of a scale before its first reading."""
+    return {
+        "factor": jnp.asarray(factor, jnp.float32),
+        "last": jnp.float32(NewScale.last),
+        "loss": jnp.float32(NewScale.loss),
+        "count": jnp.int32(NewScale.count),
+    }
+
+
+def weigh(state, units):
+    """Return the new state and a dictionary of kilos, loss, and count."""
+    kilos = state["factor"] * units
+    drop = jnp.where(state["count"] > NewScale.count, state["last"] - kilos, NewScale.loss)
+    loss = jnp.maximum(state["loss"], drop)
+    count = state["count"] + 1
+    new = {"factor": state["factor"], "last": kilos, "loss": loss, "count": count}
+    return new, {"kilos": kilos, "loss": loss, "count": count}
+
+
+def recalibrate(state, factor):
+    """Return the state with a different factor."""
+    return {**state, "factor": jnp.asarray(factor, jnp.float32)}
+
+
+# %% misfit · wrong: a helper compares the errors with a global constant
+LARGE = 1.0
+
+
+def count_large(sizes):
+    return (sizes > LARGE).sum().astype(jnp.float32)
+
+
+def misfit(tally, factor, units, kilos):
+    """Return the mean squared error, and update the tally of large errors."""
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += count_large(sizes)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    return (errors**2).mean()

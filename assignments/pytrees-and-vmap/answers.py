@@ -1906,3 +1906,56 @@ def tide(gauge, hour):
     """Return the level at the given hour."""
     speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
     return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+# %% gauge · wrong: computes the number of gauges from the shape of the mean when a gauge is created
+class Gauge:
+    """The parameters of one gauge, or of many with an additional first axis."""
+
+    def __init__(self, mean, sizes, phases, kinds):
+        self.mean, self.sizes, self.phases = mean, sizes, phases
+        self.kinds = tuple(str(kind) for kind in kinds)
+        self.gauges = np.shape(mean)  # () for a single gauge
+
+    def __repr__(self):
+        return f"Gauge(gauges={self.gauges}, kinds={self.kinds})"
+
+
+def tide(gauge, hour):
+    """Return the level at the given hour."""
+    speeds = np.float32([SPEEDS[kind] for kind in gauge.kinds])
+    return gauge.mean + jnp.sum(gauge.sizes * jnp.cos(speeds * hour + gauge.phases))
+
+
+jax.tree_util.register_pytree_node(
+    Gauge,
+    lambda gauge: ((gauge.mean, gauge.sizes, gauge.phases), gauge.kinds),
+    lambda kinds, arrays: Gauge(*arrays, kinds),
+)
+
+
+# %% pack · wrong: joins leaves that are all NumPy arrays with NumPy, and returns a NumPy array
+def named_leaves(params, order):
+    flat, structure = jax.tree_util.tree_flatten_with_path(params)
+    leaves = {"/".join(part.key for part in path): leaf for path, leaf in flat}
+    if sorted(order) != sorted(leaves):
+        raise ValueError(f"order must name {sorted(leaves)}, got {order}")
+    return leaves, structure
+
+
+def pack(params, order):
+    """Return the elements of all leaves as one vector in the given order."""
+    leaves, _ = named_leaves(params, order)
+    parts = [leaves[path] for path in order]
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate([part.ravel() for part in parts])
+    return jnp.concatenate([jnp.ravel(jnp.asarray(part, jnp.float32)) for part in parts])
+
+
+def unpack(vector, params, order):
+    """Return the elements of the vector in dictionaries with the structure of params."""
+    leaves, structure = named_leaves(params, order)
+    ends = np.cumsum([np.size(leaves[path]) for path in order])
+    parts = dict(zip(order, jnp.split(vector, ends[:-1]), strict=True))
+    shaped = [parts[path].reshape(jnp.shape(leaf)) for path, leaf in leaves.items()]
+    return jax.tree.unflatten(structure, shaped)

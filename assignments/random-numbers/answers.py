@@ -1692,3 +1692,28 @@ def free_numbers(key, players, taken):
         return shuffled[jnp.argmin(taken[shuffled])]
 
     return jax.vmap(number_of)(jnp.asarray(players))
+
+
+# %% free-numbers · wrong: tries five numbers for every four balls, and then takes the first free number
+def free_numbers(key, players, taken):
+    """Return a number that is not taken for each player."""
+    taken = jnp.asarray(taken)
+    most = 5 * len(taken) // 4  # By then, the player has tried nearly every ball.
+
+    def of_player(player):
+        own = jax.random.fold_in(key, player)
+
+        def draw(attempt):
+            return jax.random.randint(jax.random.fold_in(own, attempt), (), 0, len(taken))
+
+        def goes_on(state):
+            attempt, number = state
+            return taken[number] & (attempt < most)
+
+        def again(state):
+            return state[0] + 1, draw(state[0] + 1)
+
+        _, number = jax.lax.while_loop(goes_on, again, (0, draw(0)))
+        return jnp.where(taken[number], jnp.argmin(taken), number)
+
+    return jax.vmap(of_player)(jnp.asarray(players))

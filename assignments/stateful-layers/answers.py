@@ -1621,3 +1621,43 @@ def carried(net, tx):
         return net.apply(variables, x, train=False)
 
     return start, step, guess
+
+
+# %% carried · wrong: averages the mean and the variance of each layer itself, which fails for BatchNorm inside another module
+def carried(net, tx):
+    """Return the functions start, step, and guess."""
+
+    def start(key, x):
+        variables = net.init(key, x, train=False)
+        stats = {
+            layer: {"mean": part["mean"], "var": part["var"]}
+            for layer, part in variables.get("batch_stats", {}).items()
+        }
+        return {
+            "params": variables["params"],
+            "stats": stats,
+            "memory": tx.init(variables["params"]),
+        }
+
+    def step(state, key, x, y):
+        def loss_of(params):
+            found, new = net.apply(
+                {"params": params, "batch_stats": state["stats"]},
+                x,
+                train=True,
+                mutable=["batch_stats"],
+                rngs={"dropout": key},
+            )
+            return ((found - y) ** 2).mean(), new.get("batch_stats", {})
+
+        (loss, new), grads = jax.value_and_grad(loss_of, has_aux=True)(state["params"])
+        updates, memory = tx.update(grads, state["memory"], state["params"])
+        stats = {layer: {"mean": part["mean"], "var": part["var"]} for layer, part in new.items()}
+        params = optax.apply_updates(state["params"], updates)
+        return {"params": params, "stats": stats, "memory": memory}, loss
+
+    def guess(state, x):
+        variables = {"params": state["params"], "batch_stats": state["stats"]}
+        return net.apply(variables, x, train=False)
+
+    return start, step, guess

@@ -353,6 +353,19 @@ def test_a_wrong_answer_that_passes_the_tests_gets_a_note(
     assert re.fullmatch(expected, note)
 
 
+@pytest.mark.parametrize(("same_types", "count"), [(False, 0), (True, 1)])
+@harness.needs_sandbox
+def test_a_result_of_another_type_gets_a_note_if_the_assignment_says_so(
+    assignment: Assignment, tmp_path: Path, same_types: bool, count: int
+) -> None:
+    inputs = {"running_total": NewInputs(("row",), same_types=same_types)}
+    changed = replace(assignment, new_inputs=inputs)
+    answer = RIGHT.replace("jnp.asarray(np.cumsum(np.asarray(row)))", "np.cumsum(np.asarray(row))")
+    notes = notes_on(changed, answer, tmp_path)
+    assert len(notes) == count
+    assert all(one.endswith("where the type or dtype of a result is wrong") for one in notes)
+
+
 @harness.needs_sandbox
 def test_new_inputs_that_no_answer_could_get_are_a_problem_of_the_assignment(
     assignment: Assignment, tmp_path: Path
@@ -375,6 +388,10 @@ def test_new_inputs_that_no_answer_could_get_are_a_problem_of_the_assignment(
         (
             "{running_total: {change: [row], atol: -1}}",
             "atol of 'running_total' must be a number from 0 on, got -1",
+        ),
+        (
+            "{running_total: {change: [row], same_types: 1}}",
+            "same_types of 'running_total' must be true or false, got 1",
         ),
         (
             "{running_total: {change: [row], only_if: 'row >'}}",

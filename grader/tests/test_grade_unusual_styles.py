@@ -28,10 +28,6 @@ NOTES = {
     "random-numbers": ["reads the name of an object that a function is given (__name__)"],
     "stateful-layers": ["uses the attribute addHandler"],
 }
-# These notes are about the run.
-RUN_NOTES = {
-    "precision": ["the grader does not have the module pandas, but cell 35 imports it"],
-}
 
 each_assignment = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 
@@ -64,6 +60,6 @@ def test_unusual_styles_get_full_marks(folder: Path, tmp_path: Path) -> None:
     result = run_hidden_tests(notebook, assignment, LIMITS, cache=tmp_path)
     lost = {cell.id: cell.message for cell in result.points if cell.points != cell.max_points}
     assert lost == {}
-    assert (list(result.odd), list(result.tampering)) == (RUN_NOTES.get(folder.name, []), [])
+    assert (list(result.odd), list(result.tampering)) == ([], [])
     assert not result.ended
     assert not result.slow

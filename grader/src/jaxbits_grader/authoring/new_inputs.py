@@ -14,7 +14,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_KEYS = {"change", "only_if", "atol"}
+_KEYS = {"change", "only_if", "atol", "same_types"}
 
 
 class NewInputsError(ValueError):
@@ -29,11 +29,13 @@ class NewInputs:
         arguments: Their names.
         condition: An expression of the arguments that holds for all inputs that are allowed.
         atol: How far a number may be from that of the solution, in addition to rounding errors.
+        same_types: Whether results must also have the types and dtypes of those of right answers.
     """
 
     arguments: tuple[str, ...]
     condition: str = "True"
     atol: float = 0.0
+    same_types: bool = False
 
 
 def parse_new_inputs(given: object, functions: Mapping[str, list[str]]) -> dict[str, NewInputs]:
@@ -41,7 +43,7 @@ def parse_new_inputs(given: object, functions: Mapping[str, list[str]]) -> dict[
 
     Args:
         given: A mapping from the name of a function to a list of arguments, or to a mapping with
-            the keys `change` (this list), `only_if` (the condition), and `atol`.
+            the keys `change` (this list), `only_if` (the condition), `atol`, and `same_types`.
         functions: The names of the arguments of each function of a solution.
 
     Raises:
@@ -49,7 +51,7 @@ def parse_new_inputs(given: object, functions: Mapping[str, list[str]]) -> dict[
 
     Example:
         >>> parse_new_inputs({"mean": ["row"]}, {"mean": ["row"]})
-        {'mean': NewInputs(arguments=('row',), condition='True', atol=0.0)}
+        {'mean': NewInputs(arguments=('row',), condition='True', atol=0.0, same_types=False)}
     """
     if not isinstance(given, Mapping):
         raise NewInputsError(f"'new_inputs' must be a mapping, got {given!r}")
@@ -62,15 +64,12 @@ def _parse_one(name: str, given: object, functions: Mapping[str, list[str]]) -> 
             f"a key of 'new_inputs' must be a function of a solution, got {name!r}"
         )
     about = given if isinstance(given, Mapping) else {"change": given}
-    change, condition, atol = (
-        about.get("change"),
-        about.get("only_if", "True"),
-        about.get("atol", 0),
-    )
+    change, condition = about.get("change"), about.get("only_if", "True")
+    atol, same_types = about.get("atol", 0), about.get("same_types", False)
     if set(about) - _KEYS or not isinstance(change, list) or not change:
         raise NewInputsError(
             f"the new inputs of {name!r} must be a list of arguments, or a mapping with the keys "
-            f"change, only_if, and atol, got {given!r}"
+            f"change, only_if, atol, and same_types, got {given!r}"
         )
     if unknown := [one for one in change if one not in functions[name]]:
         raise NewInputsError(
@@ -84,4 +83,6 @@ def _parse_one(name: str, given: object, functions: Mapping[str, list[str]]) -> 
         ) from None
     if isinstance(atol, bool) or not isinstance(atol, int | float) or atol < 0:
         raise NewInputsError(f"atol of {name!r} must be a number from 0 on, got {atol!r}")
-    return NewInputs(tuple(change), str(condition), float(atol))
+    if not isinstance(same_types, bool):
+        raise NewInputsError(f"same_types of {name!r} must be true or false, got {same_types!r}")
+    return NewInputs(tuple(change), str(condition), float(atol), same_types)

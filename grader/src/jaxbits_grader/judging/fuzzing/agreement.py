@@ -63,6 +63,27 @@ def agrees(
     return True
 
 
+def has_same_types(result: Any, references: Sequence[Any]) -> bool:
+    """Return whether a result has the types of those of right answers, where these agree.
+
+    The types are those of numbers and arrays, together with their dtypes. A NumPy scalar counts as
+    a NumPy array.
+
+    Args:
+        result: The result of an answer.
+        references: The results of right answers.
+
+    Example:
+        >>> references = [jnp.float32(1), jnp.ones((), jnp.float32)]
+        >>> has_same_types(jnp.float32(2), references), has_same_types(np.float32(2), references)
+        (True, False)
+        >>> has_same_types(np.float32(2), [jnp.float32(2), 2.0])
+        True
+    """
+    first, *others = map(_types, references)
+    return any(other != first for other in others) or _types(result) == first
+
+
 def is_finite(result: Any) -> bool:
     """Return whether all floating-point numbers in a result are finite.
 
@@ -86,6 +107,18 @@ def rounding_error(values: Any) -> float:
     dtypes = [getattr(leaf, "dtype", None) for leaf in jax.tree.leaves(values)]
     half = [dtype for dtype in dtypes if dtype in (np.float16, jnp.bfloat16)]
     return max((float(jnp.finfo(dtype).eps) for dtype in half), default=0.0)
+
+
+def _types(value: Any) -> list[str]:
+    """Return the type and the dtype of each number and array in a tree."""
+    names = []
+    for leaf in jax.tree.leaves(value):
+        library = next(
+            (one for one in (jax.Array, np.ndarray) if isinstance(leaf, one)), type(leaf)
+        )
+        library = np.ndarray if isinstance(leaf, np.generic) else library
+        names.append(f"{library.__name__} {getattr(leaf, 'dtype', '')}")
+    return names
 
 
 def _pairs(first: dict[str, Any], other: dict[str, Any]) -> list[tuple[Any, Any]]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from jaxbits_grader.judging.fuzzing.agreement import (
     NoAgreement,
     agrees,
+    has_same_types,
     is_finite,
     rounding_error,
 )
@@ -47,6 +48,8 @@ def find_difference(
     rng: random.Random,
     seconds: float,
     atol: float = 0.0,
+    *,
+    same_types: bool = False,
 ) -> SearchResult:
     """Look for a call for which an answer differs from all right answers.
 
@@ -59,6 +62,7 @@ def find_difference(
         rng: The source of random numbers.
         seconds: How long to look, in seconds.
         atol: How far numbers may be from those of the solution, in addition to rounding errors.
+        same_types: Whether results must also have the types and dtypes of those of right answers.
     """
     own = _Transformable(answer)
     first, *others = map(_Transformable, references)
@@ -69,7 +73,7 @@ def find_difference(
         call = rng.choice(some).draw()
         if call is not None:
             with contextlib.suppress(NoAgreement):
-                found = _difference(call, own, first, others, rng, atol)
+                found = _difference(call, own, first, others, rng, atol, same_types)
                 compared += 1
                 if found is not None:
                     return SearchResult(found, compared)
@@ -86,6 +90,7 @@ def _difference(
     others: list[_Transformable],
     rng: random.Random,
     atol: float,
+    same_types: bool,
 ) -> str | None:
     expected = first.result(call)
     agrees(expected, [expected])  # Raises NoAgreement unless the result is plain data.
@@ -104,13 +109,16 @@ def _difference(
     except Exception as raised:
         result, error = None, f", where it raises {type(raised).__name__}"
     rounding = rounding_error((call.args, call.kwargs, expected))
-    if not error and agrees(result, [expected], atol, rounding):
+    is_same_type = bool(error) or not same_types or has_same_types(result, [expected])
+    if not error and is_same_type and agrees(result, [expected], atol, rounding):
         return None
     # Rounding may change a result by as much as a last digit of the arguments does.
     near = [first.result(perturbed(call, rng)) for _ in range(_PERTURBED)]
     all_expected = [expected, *near]
     all_expected += [other.result(call) for other in others]
     is_right = agrees(result, all_expected, atol, rounding) and not error
+    if is_right and not is_same_type and not has_same_types(result, all_expected):
+        return f"{describe_call(call)}, where the type or dtype of a result is wrong"
     return None if is_right else f"{describe_call(call)}{error}"
 
 

@@ -48,7 +48,7 @@ class ReferenceComparison:
         """Return the comparison that `to_data` described."""
         limits = [InputLimits.from_data(one) for one in data["limits"]]
         functions = {
-            name: NewInputs(tuple(one["arguments"]), one["condition"], one["atol"])
+            name: NewInputs(**{**one, "arguments": tuple(one["arguments"])})
             for name, one in data["functions"].items()
         }
         return cls(**{**data, "limits": limits, "functions": functions})
@@ -94,6 +94,7 @@ def compare_with_references(
             rng,
             comparison.seconds,
             inputs.atol,
+            same_types=inputs.same_types,
         )
         if found.difference is not None:
             return ComparisonResult(found.difference)
