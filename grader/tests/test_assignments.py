@@ -27,7 +27,10 @@ from jaxbits_grader.authoring.variants import (
     count_variable_values,
     draw_variant,
 )
-from jaxbits_grader.checking.solution_check import find_solution_problems
+from jaxbits_grader.checking.solution_check import (
+    check_forbidden_names,
+    find_solution_problems,
+)
 from jaxbits_grader.files import notebook_text
 from jaxbits_grader.gradebook.course import open_course
 from jaxbits_grader.notebook import nbgrader_metadata
@@ -69,6 +72,12 @@ def test_validate_grades_solution_stub_and_wrong_answers(folder: Path) -> None:
         (stub,) = [attempt for attempt in task_attempts if attempt.kind == "stub"]
         assert (solution.points, stub.points) == (task.total, 0)
         assert sum(attempt.kind == "wrong" for attempt in task_attempts) >= MIN_WRONG_ANSWERS
+
+
+@each_assignment
+def test_tasks_forbid_only_names_that_exist(folder: Path) -> None:
+    assignment = read_assignment(folder)
+    check_forbidden_names(assignment, read_answers(folder, assignment))
 
 
 @each_assignment

@@ -84,17 +84,26 @@ def ships() -> Any:
 @pytest.mark.filterwarnings("ignore", "error::sqlalchemy.exc.SAWarning")
 def test_set_manual_points_stores_and_removes_points(course: Course, ships: Any) -> None:
     assert read_manual_points(course, ships) == {}
-    set_manual_points(course, ships, "ada", "a", 0.0)
-    set_manual_points(course, ships, "ada", "b", 2.5)
-    set_manual_points(course, ships, "bob", "b", 3.0)
+    set_manual_points(course, ships, "ada", ["a"], 0.0)
+    set_manual_points(course, ships, "ada", ["b"], 2.5)
+    set_manual_points(course, ships, "bob", ["b"], 3.0)
     assert read_manual_points(course, ships) == {"ada": {"a": 0.0, "b": 2.5}, "bob": {"b": 3.0}}
-    set_manual_points(course, ships, "bob", "b", None)
+    set_manual_points(course, ships, "bob", ["b"], None)
     assert read_manual_points(course, ships) == {"ada": {"a": 0.0, "b": 2.5}}
     for points in (-1.0, 2.5, float("nan")):
         with pytest.raises(ValueError, match=r"points must be between 0 and 2"):
-            set_manual_points(course, ships, "ada", "a", points)
-    with pytest.raises(ValueError, match="test must be one of 'a', 'b'; got 'c'"):
-        set_manual_points(course, ships, "ada", "c", 1.0)
+            set_manual_points(course, ships, "ada", ["a"], points)
+    with pytest.raises(ValueError, match="test must be 'all' or one of 'a', 'b'; got 'c'"):
+        set_manual_points(course, ships, "ada", ["c"], 1.0)
+
+
+@pytest.mark.filterwarnings("ignore", "error::sqlalchemy.exc.SAWarning")
+def test_set_manual_points_enters_all_points_or_none(course: Course, ships: Any) -> None:
+    set_manual_points(course, ships, "ada", ["a", "b"], 0.0)
+    assert read_manual_points(course, ships) == {"ada": {"a": 0.0, "b": 0.0}}
+    with pytest.raises(ValueError, match=r"points must be between 0 and 2 for 'a', got 3"):
+        set_manual_points(course, ships, "ada", ["b", "a"], 3.0)
+    assert read_manual_points(course, ships) == {"ada": {"a": 0.0, "b": 0.0}}
 
 
 def test_mark_explains_points_that_are_not_a_number(capsys: pytest.CaptureFixture[str]) -> None:

@@ -169,7 +169,11 @@ def test_check_forbidden_names_rejects_unusable_names(tmp_path: Path) -> None:
     with_given = RIGHT_ANSWER.replace("total = 0", "total = 0 * HOLDS[0]")
     for number, (names, answers, message) in enumerate(
         [
-            ("[gone]", RIGHT_ANSWER, r"load forbids \['gone'\], which no given cell defines"),
+            (
+                "[HOLDS, jax, gone]",
+                RIGHT_ANSWER,
+                r"load forbids \['gone'\], but no given cell defines 'gone', and no installed",
+            ),
             ("[HOLDS]", with_given, "right answer uses it: a loop"),
             (
                 "HOLDS",
@@ -228,6 +232,23 @@ def test_prove_reports_assignments_in_order(
     assert lines[:3] == ["barges:", "  6 answers tried, 0 problems", "ships:"]
     assert [line[:3] for line in lines[3:-1:2]] == ["  ✗"] * 4
     assert lines[-1] == "  6 answers tried, 4 problems"
+
+
+def test_prove_continues_after_an_assignment_with_a_mistake(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forbids = "{grade_id: load, solution: true, forbids: [gone]}"
+    text = VALID_SOURCE.replace("{grade_id: load, solution: true}", forbids)
+    write_assignment(tmp_path, "barges", text=text)
+    write_assignment(tmp_path, "rafts", answers=RIGHT_ANSWER)
+    write_assignment(tmp_path, "ships")
+    assert main(["prove", str(tmp_path), "--quiet", "-j", "2"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "barges:"
+    assert "load forbids ['gone']" in lines[1]
+    assert "too few answers for load (wrong)" in lines[4]
+    assert lines[2::3] == ["  no answers tried", "  no answers tried"]
+    assert lines[6:] == ["ships:", "  6 answers tried, 0 problems"]
 
 
 def test_prove_tries_three_wrong_answers_or_all(

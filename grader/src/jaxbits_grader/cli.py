@@ -58,13 +58,25 @@ def _prove(options: argparse.Namespace) -> int:
     # https://github.com/python/cpython/issues/106905
     context = multiprocessing.get_context("forkserver")
     with TemporaryDirectory() as cache, ProcessPoolExecutor(options.workers, context) as pool:
+        # Mistakes in a source are found within seconds, so report all of them before the long part.
+        checks = {folder: pool.submit(_check_source, folder, options) for folder in folders}
+        mistakes = {folder: check.exception() for folder, check in checks.items()}
+        for folder, error in mistakes.items():
+            if error is not None:
+                has_problems = True
+                _report_mistake(folder, error, is_only_one=len(folders) == 1)
         # If the longest one came last, it would keep only one worker busy.
         futures = {
             folder: pool.submit(_try_assignment, folder, options, Path(cache))
             for folder in sorted(folders, key=_source_bytes, reverse=True)
+            if mistakes[folder] is None
         }
         try:
-            for folder in folders:
+            for folder in (folder for folder in folders if folder in futures):
+                if (error := futures[folder].exception()) is not None:
+                    has_problems = True
+                    _report_mistake(folder, error, is_only_one=len(folders) == 1)
+                    continue
                 attempts, notes = futures[folder].result()
                 problems = sum(attempt.problem is not None for attempt in attempts) + len(notes)
                 has_problems |= bool(problems)
@@ -80,25 +92,37 @@ def _prove(options: argparse.Namespace) -> int:
     return int(has_problems)
 
 
+def _report_mistake(folder: Path, error: BaseException, *, is_only_one: bool) -> None:
+    """Print why an assignment could not be checked, or raise the error if there are no others."""
+    if is_only_one or not isinstance(error, ValueError):
+        raise error
+    print(f"{folder.resolve().name}:\n  ✗ {error}\n  no answers tried", flush=True)
+
+
 def _source_bytes(folder: Path) -> int:
     """Return the size of an assignment's source and answers, which predicts how long they take."""
     return sum(path.stat().st_size for path in folder.glob("*.*") if path.suffix in (".md", ".py"))
+
+
+def _check_source(folder: Path, options: argparse.Namespace) -> None:
+    """Check what can be checked without running answers."""
+    from jaxbits_grader.authoring.reference_answers import read_answers
+    from jaxbits_grader.authoring.validation import read_variant
+    from jaxbits_grader.checking.solution_check import check_forbidden_names
+
+    assignment = read_variant(folder, options.variant)
+    check_forbidden_names(assignment, read_answers(folder, assignment))
 
 
 def _try_assignment(
     folder: Path, options: argparse.Namespace, cache: Path
 ) -> tuple[list[Attempt], list[str]]:
     """Try an assignment's answers, and return the attempts and what the grader notes."""
-    from jaxbits_grader.authoring.reference_answers import read_answers
     from jaxbits_grader.authoring.validation import read_variant, validate
-    from jaxbits_grader.checking.solution_check import (
-        check_forbidden_names,
-        find_solution_problems,
-    )
+    from jaxbits_grader.checking.solution_check import find_solution_problems
     from jaxbits_grader.running.sandbox import SandboxUnavailable
 
     assignment = read_variant(folder, options.variant)
-    check_forbidden_names(assignment, read_answers(folder, assignment))
     python = options.python or sys.executable
     attempts = validate(
         folder, seed=options.variant, python=python, cache=cache, quick=not options.all
@@ -131,7 +155,7 @@ def _collect(options: argparse.Namespace) -> int:
     if imported.late:
         print(f"Late: {', '.join(imported.late)}")
     for name in imported.unknown:
-        print(f"  Unknown student: {name}", file=sys.stderr)
+        print(f"  Not copied, because the name shows no student: {name}", file=sys.stderr)
     return int(bool(imported.unknown))
 
 
@@ -162,10 +186,13 @@ def _mark(options: argparse.Namespace) -> int:
             f"student must have a result for {assignment.name} "
             f"({', '.join(graded) or 'none'}), got {options.student!r}"
         )
-    set_manual_points(course, assignment, student, options.test, options.points)
+    tests = list(assignment.test_points) if options.test == "all" else [options.test]
+    set_manual_points(course, assignment, student, tests, options.points)
     points = "no points" if options.points is None else f"{options.points:g} points"
     points = "1 point" if options.points == 1 else points
-    print(f"{options.student} has {points} entered by hand for {options.test}. Now run 'results'.")
+    print(
+        f"{options.student} has {points} entered by hand for {', '.join(tests)}. Now run 'results'."
+    )
     return 0
 
 
@@ -270,7 +297,7 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("mark", help="enter points by hand; regrading keeps them")
     command.add_argument("assignment")
     command.add_argument("student")
-    command.add_argument("test", help="the grade_id of a test cell")
+    command.add_argument("test", help="the grade_id of a test cell, or 'all'")
     command.add_argument("points", type=_points, help="a number, or 'none' to remove points")
     command.add_argument("--course", type=Path, required=True)
     command.set_defaults(run=_mark)

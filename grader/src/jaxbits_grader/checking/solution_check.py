@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from jaxbits_grader.authoring.assignment import Assignment
-from jaxbits_grader.authoring.assignment_source import SourceError
+from jaxbits_grader.authoring.assignment_source import SOURCE_FILE, SourceError
 from jaxbits_grader.authoring.cell_markers import solution_source
 from jaxbits_grader.authoring.notebook_versions import solution_notebook, student_notebook
 from jaxbits_grader.authoring.reference_answers import Answer
@@ -57,7 +58,11 @@ def find_solution_problems(
 
 
 def check_forbidden_names(assignment: Assignment, answers: Sequence[Answer]) -> None:
-    """Check that tasks forbid only names from given cells, and none that a right answer uses.
+    """Check that tasks forbid only names that exist, and none that a right answer uses.
+
+    A name exists if a given cell defines it, or if it is the name of an installed module. A name
+    that begins with a period, such as `.trace`, stands for the attribute of any object. If a task
+    forbids such an attribute, it may also forbid the name without the period.
 
     Args:
         assignment: The assignment, whose solutions are checked, too.
@@ -69,10 +74,14 @@ def check_forbidden_names(assignment: Assignment, answers: Sequence[Answer]) -> 
     released = ParsedNotebook.from_nbformat(student_notebook(assignment))
     given = frozenset[str]().union(*(cell.names for cell in released.cells))
     for task, names in assignment.forbidden.items():
-        # A name such as ".trace" stands for the attribute of any object.
-        if unknown := sorted(name for name in set(names) - given if not name.startswith(".")):
+        attributes = {name for name in names if name.startswith(".")}
+        known = {*given, *attributes, *(name[1:] for name in attributes)}
+        unknown = [name for name in sorted(set(names) - known) if not find_spec(name)]
+        if unknown:
             raise SourceError(
-                f"{assignment.name}: {task} forbids {unknown}, which no given cell defines"
+                f"{assignment.name}: {task} forbids {unknown}, but no given cell defines "
+                f"{unknown[0]!r}, and no installed module has this name; correct 'forbids' in "
+                f"{SOURCE_FILE}"
             )
         solution = solution_source(assignment.cell(task).source)
         right = [answer for answer in answers if answer.task == task and answer.is_right]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from nbgrader.api import Gradebook
@@ -81,33 +81,38 @@ def apply_manual_points(
 
 
 def set_manual_points(
-    course: Course, assignment: Assignment, student: str, test: str, points: float | None
+    course: Course, assignment: Assignment, student: str, tests: Sequence[str], points: float | None
 ) -> None:
-    """Enter points for a test cell by hand. Regrading does not change them.
+    """Enter the same points for test cells by hand. Regrading does not change them.
 
     Args:
         course: The course.
         assignment: The assignment.
         student: The student's id in the gradebook.
-        test: The grade_id of the test cell.
+        tests: The grade_ids of the test cells.
         points: The number of points, or None to remove points that were entered earlier.
 
     Raises:
-        ValueError: If there is no such test, or if the points are out of range.
+        ValueError: If there is no such test, or if the points are out of range for one of them.
+            No points are entered then.
     """
-    tests = assignment.test_points
-    if test not in tests:
-        choices = ", ".join(map(repr, tests))
-        raise ValueError(f"test must be one of {choices}; got {test!r}")
-    if points is not None and not 0 <= points <= tests[test]:
-        raise ValueError(f"points must be between 0 and {tests[test]}, got {points:g}")
+    most = assignment.test_points
+    for test in tests:
+        if test not in most:
+            choices = ", ".join(map(repr, most))
+            raise ValueError(f"test must be 'all' or one of {choices}; got {test!r}")
+        if points is not None and not 0 <= points <= most[test]:
+            raise ValueError(
+                f"points must be between 0 and {most[test]} for {test!r}, got {points:g}"
+            )
     with Gradebook(course.db_url, course.name) as gradebook:
         gradebook.update_or_create_student(student)
         # nbgrader adds parts of a new submission one by one, and SQLAlchemy warns about each part
         # that it would store too early.
         with gradebook.db.no_autoflush:
             gradebook.update_or_create_submission(assignment.name, student)
-        grade = gradebook.find_grade(test, assignment.name, assignment.name, student)
-        grade.manual_score = points
-        grade.needs_manual_grade = False
+        for test in tests:
+            grade = gradebook.find_grade(test, assignment.name, assignment.name, student)
+            grade.manual_score = points
+            grade.needs_manual_grade = False
         gradebook.db.commit()
