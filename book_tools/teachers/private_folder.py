@@ -7,8 +7,8 @@
 The folder ``assignments`` in it contains a variant with different numbers, which only its owner
 knows. A second run keeps the variant, even if it was edited, and writes everything else again. With
 ``--from``, the solutions and wrong answers are those of a variant in another folder, and the folder
-``assignments`` is not written. Git ignores the teachers' folder, and building the book does not
-read it.
+``assignments`` is not written. Only the owner of the teachers' folder can read it. Git ignores the
+folder, and building the book does not read it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def write_folder(
     """Write the teachers' folder, and return the paths that changed.
 
     Args:
-        to: The folder to write to.
+        to: The folder to write to. Afterward, only its owner can read it.
         root: The project's folder.
         seed: The seed of the variant, or an empty string for a random one. It has no effect on
             assignments that already have a variant.
@@ -79,6 +79,8 @@ def write_folder(
         SourceError: If an assignment breaks a rule.
     """
     check_target(to, root)
+    to.mkdir(mode=0o700, parents=True, exist_ok=True)
+    to.chmod(0o700)  # `mkdir` does not change the mode of an existing folder.
     folders = find_assignments(variant or _write_missing_variants(to / "assignments", root, seed))
     if not folders:
         raise TeachersError(f"--from must contain assignments ({SOURCE_FILE}), got {variant}")

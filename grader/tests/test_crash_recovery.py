@@ -1,4 +1,4 @@
-"""Test killed graders, concurrent graders, regrading, and a gradebook in PostgreSQL."""
+"""Test new courses, killed and concurrent graders, regrading, and a gradebook in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from jaxbits_grader.authoring.assignment import Assignment
 from jaxbits_grader.authoring.assignment_source import read_assignment
 from jaxbits_grader.authoring.cell_markers import stub_source
 from jaxbits_grader.authoring.notebook_versions import solution_notebook, student_notebook
-from jaxbits_grader.files import notebook_text
+from jaxbits_grader.files import notebook_text, write_atomically
+from jaxbits_grader.gradebook.course import set_up_course
 from nbformat.v4 import new_code_cell
 from nbgrader.api import Gradebook
 
@@ -74,6 +75,26 @@ def ungraded_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def course(ungraded_course: Path, tmp_path: Path) -> Path:
     return shutil.copytree(ungraded_course, tmp_path / "course")
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_only_the_owner_can_read_a_course_before_anything_is_written(
+    exists: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, modes = tmp_path / "new" / "course", set()
+
+    def write_and_record_mode(path: Path, text: str) -> bool:
+        modes.add(root.stat().st_mode & 0o777)
+        return write_atomically(path, text)
+
+    if exists:
+        root.mkdir(parents=True)
+        root.chmod(0o755)
+    monkeypatch.setattr("jaxbits_grader.gradebook.course.write_atomically", write_and_record_mode)
+    monkeypatch.setenv("PATH", os.environ["PATH"])  # `set_up_course` extends it.
+    set_up_course(root, harness.SAMPLE)
+    assert (root / "source" / NAME / f"{NAME}.ipynb").exists()
+    assert modes | {root.stat().st_mode & 0o777} == {0o700}
 
 
 def _processes_with_marker(marker: str) -> list[psutil.Process]:

@@ -102,6 +102,17 @@ def test_folder_has_the_solutions_of_an_existing_variant(tmp_path: Path) -> None
     assert "`assignments`" not in (to / "README.md").read_text("utf8")
 
 
+def test_only_the_owner_can_read_the_folder(tmp_path: Path) -> None:
+    variant = tmp_path / "private"
+    write_variants(ASSIGNMENTS["nans"], variant, "a seed")
+    existing = tmp_path / "existing"
+    existing.mkdir()
+    existing.chmod(0o755)
+    for to in (tmp_path / "new" / "teachers", existing):
+        write_folder(to, variant=variant)
+        assert to.stat().st_mode & 0o777 == 0o700
+
+
 def test_folder_without_assignments_is_no_variant(tmp_path: Path) -> None:
     with pytest.raises(TeachersError, match="--from must contain assignments"):
         write_folder(tmp_path / "teachers", variant=tmp_path)

@@ -125,7 +125,8 @@ def set_up_course(root: Path, assignments: Path, *, name: str = "", db: str = ""
     """Create or update a course, including its folders, gradebook, and released notebooks.
 
     Args:
-        root: The course folder, which this function creates if it is missing.
+        root: The course folder, which this function creates if it is missing. Only its owner can
+            read it.
         assignments: The folder that contains the assignment sources.
         name: The name of the course in nbgrader. An existing course keeps its name by default, and
             a new one gets the name of its folder.
@@ -147,16 +148,16 @@ def set_up_course(root: Path, assignments: Path, *, name: str = "", db: str = ""
         raise CourseError(f"folder: must be the course folder, but {root} is a file")
     if db and not re.match(r"(postgresql|sqlite)(\+\w+)?://", db):
         raise CourseError(f"db: must begin with postgresql:// or sqlite://, got {db!r}")
-    root.mkdir(parents=True, exist_ok=True)
+    # Prevent other users from reading the folder, because it contains the hidden tests and perhaps
+    # the gradebook's password. `mkdir` does not change the mode of an existing folder.
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    root.chmod(0o700)
     old = open_course(root) if (root / _SETTINGS_FILE).exists() else None
     course = Course(
         root.resolve(),
         name or (old.name if old else root.resolve().name),
         db or (old.db if old else ""),
     )
-    # Prevent other users from reading the folder, because it contains the hidden tests and perhaps
-    # the gradebook's password.
-    os.chmod(root, 0o700)
     settings = json.dumps({"name": course.name, "db": course.db}, indent=1) + "\n"
     write_atomically(root / _SETTINGS_FILE, settings)
     os.chmod(root / _SETTINGS_FILE, 0o600)

@@ -7,6 +7,15 @@ If Canvas hides the students' names, the file is called ``anon_AbC12_98765_nans.
 https://github.com/instructure/canvas-lms/blob/master/lib/content_zipper.rb. Moodle writes
 ``Jane Doe_4521_assignsubmission_file/nans.ipynb`` or joins the same parts into a single file name.
 See https://github.com/moodle/moodle/blob/main/mod/assign/classes/downloader.php.
+
+The copies have the names that the student gave the files, without a version number. If a student
+has several versions of a notebook, the newest one keeps the plain name, because `find_submissions`
+chooses the notebook that is named after the assignment. The older ones become
+``nans.older-1.ipynb``, ``nans.older-2.ipynb``, and so on, from newer to older. The newest version
+is the one with the highest file number or, if these are equal, with the highest version number,
+because Canvas numbers all files in the order in which they are uploaded. Moodle's names do not show
+which file is newer, so further files with the same name become ``nans-2.ipynb``, ``nans-3.ipynb``,
+and so on.
 """
 
 from __future__ import annotations
@@ -16,7 +25,7 @@ import re
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,10 +34,14 @@ from typing import IO
 
 from jaxbits_grader.intake.packed_notebooks import SYSTEM_FILES
 
-_CANVAS = re.compile(r"(?P<name>\w+?)(?P<late>_LATE)?_(?P<number>\d+)_\d+_(?P<file>.+)", re.S)
-_CANVAS_ANONYMOUS = re.compile(r"(?P<late>LATE_)?(?P<who>anon_[^\W_]+)_\d+_(?P<file>.+)", re.S)
+_CANVAS = re.compile(
+    r"(?P<name>\w+?)(?P<late>_LATE)?_(?P<user>\d+)_(?P<number>\d+)_(?P<file>.+)", re.S
+)
+_CANVAS_ANONYMOUS = re.compile(
+    r"(?P<late>LATE_)?(?P<who>anon_[^\W_]+)_(?P<number>\d+)_(?P<file>.+)", re.S
+)
 _MOODLE = re.compile(r"(?P<who>.+_\d+)_assignsubmission_[a-z]+(?:_(?P<file>.*))?", re.S)
-_VERSION_NUMBER = re.compile(r"-\d+(?=\.ipynb\Z)")
+_VERSION_NUMBER = re.compile(r"-(\d+)(?=\.ipynb\Z)")
 _MAX_NAME_BYTES = 120  # Most file systems limit the whole name to 255 bytes.
 
 
@@ -47,9 +60,26 @@ class ImportedDownload:
     unknown: list[str]
 
 
+@dataclass(frozen=True)
+class _ParsedName:
+    """What a file's name in a download shows.
+
+    Attributes:
+        who: The student's name and number.
+        file: The name that the student gave the file.
+        late: Whether the file was late.
+        version: Canvas's file number and version number, or zeros for a file from Moodle.
+    """
+
+    who: str
+    file: str
+    late: bool = False
+    version: tuple[int, int] = (0, 0)
+
+
 @dataclass
 class _StudentFiles:
-    files: dict[str, Callable[[], IO[bytes]]] = field(default_factory=dict)
+    files: list[tuple[_ParsedName, Callable[[], IO[bytes]]]] = field(default_factory=list)
     late: bool = False
 
 
@@ -60,7 +90,7 @@ def import_download(download: Path, to: Path) -> ImportedDownload:
         download: The zip file from Canvas or Moodle, or a folder with its contents.
         to: The folder for the students' folders. This function creates it if it is missing. It
             replaces the existing folders of students who are in the download, but leaves the
-            folders of other students alone.
+            folders of other students alone. If it creates the folder, only its owner can read it.
 
     Returns:
         The names of the students, and the names of any files that do not identify a student.
@@ -76,17 +106,17 @@ def import_download(download: Path, to: Path) -> ImportedDownload:
             if not (parsed := _parse_name(name)):
                 unknown.append(str(name))
                 continue
-            who, file, late = parsed
-            student = students.setdefault(who, _StudentFiles())
-            student.late |= late
-            student.files[_unused_name(file, student.files)] = open_file
+            student = students.setdefault(parsed.who, _StudentFiles())
+            student.late |= parsed.late
+            student.files.append((parsed, open_file))
         if not students:
             raise ValueError(
                 "download: file names must look like Canvas's doejane_4521_98765_nans.ipynb or "
                 "Moodle's 'Jane Doe_4521_assignsubmission_file/nans.ipynb', "
-                f"but none in {download} do"
+                f"but none in {download} do. If you collected the files without Canvas or Moodle, "
+                "you do not need 'collect'. Pass their folder to 'grade --submissions' instead."
             )
-        to.mkdir(parents=True, exist_ok=True)
+        to.mkdir(mode=0o700, parents=True, exist_ok=True)  # Other users must not read submissions.
         for who, student in students.items():
             _write_folder(to / who, student)
     too_late = [who for who in sorted(students) if students[who].late]
@@ -125,38 +155,52 @@ def _is_submitted(name: PurePosixPath) -> bool:
     return not any(part.startswith(".") or part in SYSTEM_FILES for part in name.parts)
 
 
-def _parse_name(name: PurePosixPath) -> tuple[str, str, bool] | None:
-    """Return a student's name, the name that the student gave the file, and whether it was late.
-
-    The result is None if the name does not identify a student.
-    """
+def _parse_name(name: PurePosixPath) -> _ParsedName | None:
+    """Return what a file's name shows, or None if the name does not identify a student."""
     for place, part in enumerate(name.parts):
         inside = name.parts[place + 1 :]
         if match := _MOODLE.fullmatch(part):
             file = inside[-1] if inside else match["file"]
-            return (match["who"], file, False) if file else None
+            return _ParsedName(match["who"], file) if file else None
         if inside:
             continue
         if match := _CANVAS_ANONYMOUS.fullmatch(part):
-            return match["who"], _VERSION_NUMBER.sub("", match["file"]), bool(match["late"])
+            return _from_canvas(match["who"], match)
         if match := _CANVAS.fullmatch(part):
-            who = f"{match['name']}_{match['number']}"
-            return who, _VERSION_NUMBER.sub("", match["file"]), bool(match["late"])
+            return _from_canvas(f"{match['name']}_{match['user']}", match)
     return None
 
 
-def _unused_name(file: str, taken: Iterable[str]) -> str:
-    """Return a valid file name, based on `file`, that is not among the taken names."""
-    path, number = PurePosixPath(file if file.strip(".") else "file"), 1
-    stem, suffix = (
-        os.fsencode(part)[:_MAX_NAME_BYTES].decode(errors="ignore")
-        for part in (path.stem, path.suffix)
+def _from_canvas(who: str, match: re.Match[str]) -> _ParsedName:
+    version_number = _VERSION_NUMBER.search(match["file"])
+    return _ParsedName(
+        who,
+        _VERSION_NUMBER.sub("", match["file"]),
+        bool(match["late"]),
+        (int(match["number"]), int(version_number[1]) if version_number else 0),
     )
-    name = stem + suffix
-    while name in taken:
-        number += 1
-        name = f"{stem}-{number}{suffix}"
-    return name
+
+
+def _choose_names(student: _StudentFiles) -> dict[str, Callable[[], IO[bytes]]]:
+    """Return functions that open a student's files, keyed by a valid and unique name for each."""
+    chosen: dict[str, Callable[[], IO[bytes]]] = {}
+    versions: dict[str, tuple[int, int]] = {}
+    # The newest file comes first and gets the plain name. Files of the same version keep their
+    # order, because the sort is stable.
+    for parsed, open_file in sorted(student.files, key=lambda f: f[0].version, reverse=True):
+        path = PurePosixPath(parsed.file if parsed.file.strip(".") else "file")
+        stem, suffix = (
+            os.fsencode(part)[:_MAX_NAME_BYTES].decode(errors="ignore")
+            for part in (path.stem, path.suffix)
+        )
+        name = stem + suffix
+        is_older = parsed.version < versions.setdefault(name, parsed.version)
+        mark, number = (".older-", 1) if is_older else ("-", 2)
+        while name in chosen:
+            name = f"{stem}{mark}{number}{suffix}"
+            number += 1
+        chosen[name] = open_file
+    return chosen
 
 
 def _write_folder(folder: Path, student: _StudentFiles) -> None:
@@ -165,7 +209,7 @@ def _write_folder(folder: Path, student: _StudentFiles) -> None:
     try:
         new, old = made / "new", made / "old"
         new.mkdir()
-        for name, open_file in student.files.items():
+        for name, open_file in _choose_names(student).items():
             with open_file() as source, (new / name).open("wb") as target:
                 shutil.copyfileobj(source, target)
         if folder.exists():
