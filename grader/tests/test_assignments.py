@@ -29,6 +29,7 @@ from jaxbits_grader.authoring.variants import (
 )
 from jaxbits_grader.checking.solution_check import (
     check_forbidden_names,
+    check_messages,
     find_solution_problems,
 )
 from jaxbits_grader.files import notebook_text
@@ -78,6 +79,11 @@ def test_validate_grades_solution_stub_and_wrong_answers(folder: Path) -> None:
 def test_tasks_forbid_only_names_that_exist(folder: Path) -> None:
     assignment = read_assignment(folder)
     check_forbidden_names(assignment, read_answers(folder, assignment))
+
+
+@each_assignment
+def test_checks_have_messages_that_students_may_read(folder: Path) -> None:
+    check_messages(read_assignment(folder))
 
 
 @each_assignment

@@ -234,6 +234,17 @@ def test_prove_reports_assignments_in_order(
     assert lines[-1] == "  6 answers tried, 4 problems"
 
 
+@pytest.mark.parametrize("check", ["assert rows", "assert rows, f'{rows} rows'"])
+def test_prove_rejects_checks_whose_messages_students_would_not_see(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], check: str
+) -> None:
+    text = VALID_SOURCE.replace("assert load([7]", f"{check}\nassert load([7]")
+    folder = write_assignment(tmp_path, "ships", text=text)
+    assert main(["prove", str(folder)]) == 2
+    expected = "every check in load-values must have a message that is a plain string"
+    assert expected in capsys.readouterr().err
+
+
 def test_prove_continues_after_an_assignment_with_a_mistake(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -270,7 +281,7 @@ def test_prove_names_test_that_needs_students_process(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = VALID_SOURCE.replace(
-        "assert load([7]", "assert load(x for x in [7]) == 7\nassert load([7]"
+        "assert load([7]", "assert load(x for x in [7]) == 7, 'one'\nassert load([7]"
     )
     folder = write_assignment(tmp_path, "ships", text=text)
     assert main(["prove", str(folder), "--quiet"]) == 1

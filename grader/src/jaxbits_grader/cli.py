@@ -108,9 +108,10 @@ def _check_source(folder: Path, options: argparse.Namespace) -> None:
     """Check what can be checked without running answers."""
     from jaxbits_grader.authoring.reference_answers import read_answers
     from jaxbits_grader.authoring.validation import read_variant
-    from jaxbits_grader.checking.solution_check import check_forbidden_names
+    from jaxbits_grader.checking.solution_check import check_forbidden_names, check_messages
 
     assignment = read_variant(folder, options.variant)
+    check_messages(assignment)
     check_forbidden_names(assignment, read_answers(folder, assignment))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,11 +12,13 @@ from jaxbits_grader.authoring.assignment_source import SOURCE_FILE, SourceError
 from jaxbits_grader.authoring.cell_markers import solution_source
 from jaxbits_grader.authoring.notebook_versions import solution_notebook, student_notebook
 from jaxbits_grader.authoring.reference_answers import Answer
+from jaxbits_grader.checking.failure_messages import literal_messages
 from jaxbits_grader.checking.hidden_test_run import run_hidden_tests
 from jaxbits_grader.checking.scan.forbidden_names import forbidden_uses
 from jaxbits_grader.notebook import Cell, ParsedNotebook
 from jaxbits_grader.running.limits import Limits
 
+_CHECKS = {f"testing.assert_{name}" for name in ("accuracy", "array", "close", "raises")}
 _LIMITS = Limits(cell_seconds=120, notebook_seconds=900)
 
 
@@ -91,4 +94,26 @@ def check_forbidden_names(assignment: Assignment, answers: Sequence[Answer]) -> 
                 raise SourceError(
                     f"{assignment.name}: {task} forbids {use.name}, but a right answer uses it: "
                     f"{answer.description}"
+                )
+
+
+def check_messages(assignment: Assignment) -> None:
+    """Check that every check in a test has a message that students may read.
+
+    From a hidden test, students see only messages that are string literals, because other texts
+    could contain what the test expects.
+
+    Raises:
+        SourceError: If a check has no message, or if its message is computed.
+    """
+    for test in assignment.test_points:
+        for node in ast.walk(ast.parse(assignment.cell(test).source)):
+            is_check = isinstance(node, ast.Assert) or (
+                isinstance(node, ast.Call) and ast.unparse(node.func) in _CHECKS
+            )
+            if is_check and not literal_messages(ast.unparse(node)):
+                raise SourceError(
+                    f"{assignment.name}: every check in {test} must have a message that is a plain "
+                    "string (not an f-string), because students see no other message, got "
+                    f"{ast.unparse(node)}"
                 )
