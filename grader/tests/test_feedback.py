@@ -364,6 +364,13 @@ def test_render_page_shows_score_only_for_scored_statuses(status: str) -> None:
     assert "Ada <b>Lovelace</b>" in text
 
 
+def test_render_page_says_what_to_hand_in_if_no_notebook_could_be_graded() -> None:
+    advice = "Hand in the .ipynb file that contains your answers to this assignment."
+    empty = replace(RECORD, status="unreadable", notes=("means.ipynb is empty",), cells=())
+    assert advice in page_text(record=empty)
+    assert advice not in page_text(record=replace(RECORD, status="failed"))
+
+
 def test_render_page_shows_points_and_messages_for_test_cells() -> None:
     test_cell = new_code_cell("assert spread", metadata={"nbgrader": {"grade_id": "spread-jit"}})
     text = page_text(test_cell)

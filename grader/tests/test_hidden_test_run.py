@@ -8,10 +8,12 @@ import grading_harness as harness
 import pytest
 from jaxbits_grader.authoring.assignment_source import parse_assignment
 from jaxbits_grader.authoring.notebook_versions import student_notebook
-from jaxbits_grader.checking.failure_messages import describe_failure
+from jaxbits_grader.checking.failure_messages import describe_failed_cell, describe_failure
 from jaxbits_grader.checking.hidden_test_run import run_hidden_tests
 from jaxbits_grader.checking.run_record import RunResult
 from jaxbits_grader.intake.notebook_repair import repair_notebook
+from jaxbits_grader.judging.judge import Verdict
+from jaxbits_grader.judging.judge_session import JudgeSession
 from jaxbits_grader.notebook import Cell, ParsedNotebook
 from jaxbits_grader.running.limits import Limits
 
@@ -97,9 +99,11 @@ assert size([7, 7]) == 2, "two entries"
 """
 
 
-def grade_size(answer: str, between: str = "") -> RunResult:
+def grade_size(
+    answer: str, between: str = "", text: str = TWO_TESTS, limits: Limits | None = None
+) -> RunResult:
     """Grade an answer to `size`, with a cell between its two tests."""
-    assignment = parse_assignment(TWO_TESTS, "sizes")
+    assignment = parse_assignment(text, "sizes")
     released = ParsedNotebook.from_nbformat(student_notebook(assignment))
     cells = [
         replace(cell, source=answer) if cell.grade_id == "size" else cell for cell in released.cells
@@ -108,7 +112,7 @@ def grade_size(answer: str, between: str = "") -> RunResult:
         at = next(i for i, cell in enumerate(cells) if cell.grade_id == "size-two")
         cells.insert(at, Cell("code", between))
     repaired = repair_notebook(ParsedNotebook(tuple(cells)), released)
-    return run_hidden_tests(repaired, assignment, Limits())
+    return run_hidden_tests(repaired, assignment, limits or Limits())
 
 
 @pytest.fixture(scope="module")
@@ -255,9 +259,66 @@ def test_failed_test_names_check_and_class_of_exception(result: RunResult) -> No
     assert {cell.id: cell.message for cell in result.points} == {
         "total-values": "IndexError before this check: no row may be an exception",
         "tail-values": "an exception before this check: not zero",
-        "share-values": "NameError before this check: a function",
+        "share-values": "your cell share does not run (ModuleNotFoundError)",
         "best-values": "the grader does not have the module no_such_frames",
     }
+
+
+@harness.needs_sandbox
+@pytest.mark.parametrize(
+    ("answer", "messages"),
+    [
+        (
+            "def size(row:\n    return len(row)",
+            ["your cell size does not run (SyntaxError)"] * 2,
+        ),
+        (
+            "class Odd918273(Exception): pass\nraise Odd918273('one entry')",
+            ["your cell size does not run"] * 2,
+        ),
+        (
+            "raise NotImplementedError()",
+            ["the answer is missing or unfinished, because it raises NotImplementedError"] * 2,
+        ),
+        # The cell fails below the answer, so the answer counts.
+        ("def size(row):\n    return 1\n\n1 / 0", [None, "two entries"]),
+        # The cell runs, but the answer has another name.
+        (
+            "def sizes(row):\n    return len(row)",
+            ["NameError before this check: one entry", "NameError before this check: two entries"],
+        ),
+    ],
+)
+def test_failed_test_says_that_the_cell_of_the_answer_failed(
+    answer: str, messages: list[str | None]
+) -> None:
+    assert [cell.message for cell in grade_size(answer).points] == messages
+
+
+@harness.needs_sandbox
+def test_failed_test_says_that_the_answer_may_not_end() -> None:
+    endless = "def size(row):\n    while True: pass"
+    limits = Limits(cell_seconds=4)
+    for text in (TWO_TESTS, TWO_TESTS.replace("points: ", "together: tests, points: ")):
+        found = grade_size(endless, text=text, limits=limits)
+        assert [cell.message for cell in found.points] == [
+            "your answer did not return in time, so the test was stopped; "
+            "it may contain an endless loop"
+        ] * 2
+    found = grade_size("while True: pass", limits=limits)
+    assert {cell.message for cell in found.points} == {
+        "your cell size took too long and was stopped; it may contain an endless loop"
+    }
+
+
+@harness.needs_sandbox
+def test_failed_test_does_not_blame_a_loop_if_the_judge_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    verdict = Verdict(error=("TimeoutError", "the judge's process has ended"), ended=True)
+    monkeypatch.setattr(JudgeSession, "run_test", lambda *_: verdict)
+    message = "the test ended without a result, perhaps because your answer needs too much memory"
+    assert [cell.message for cell in grade_size("size = len").points] == [message] * 2
 
 
 @harness.needs_sandbox
@@ -324,6 +385,14 @@ f(3)
 )
 def test_describe_failure_finds_next_check(line: int | None, message: str) -> None:
     assert describe_failure(("TypeError", "hidden"), TEST_CELL, line) == message
+
+
+def test_describe_failed_cell_shows_only_known_names() -> None:
+    shown = "your cell total does not run"
+    assert describe_failed_cell("total", ("X918273", "918273")) == shown
+    assert describe_failed_cell("total", ("IndentationError", "918273")) == (
+        f"{shown} (IndentationError)"
+    )
 
 
 def test_describe_failure_shows_only_known_names() -> None:

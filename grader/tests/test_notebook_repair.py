@@ -16,7 +16,8 @@ from jaxbits_grader.authoring.assignment_source import parse_assignment
 from jaxbits_grader.authoring.notebook_versions import student_notebook
 from jaxbits_grader.intake.notebook_reader import UnreadableNotebook, read_notebook
 from jaxbits_grader.intake.notebook_repair import repair_notebook
-from jaxbits_grader.notebook import Cell, ParsedNotebook, nbgrader_metadata
+from jaxbits_grader.intake.repair_notes import describe_overwritten_answers
+from jaxbits_grader.notebook import Cell, ParsedNotebook, Role, nbgrader_metadata
 from nbformat import NotebookNode
 
 SOURCE = """---
@@ -361,7 +362,10 @@ def test_repair_notebook_notes_different_copies_of_answer(tmp_path: Path) -> Non
 
 
 def test_repair_notebook_notes_answer_above_its_stub(tmp_path: Path) -> None:
-    note = "answers that are overwritten by their own stub further down: load"
+    note = (
+        'your answer to load is above the cell with "# YOUR CODE HERE", which defines the same '
+        "function again; write the answer in that cell"
+    )
     cells = answered_cells()
     answer_cell = {"cell_type": "code", "metadata": {}, "id": "own", "source": ANSWERS["load"]}
     find_cell(cells, "load")["source"] = RELEASED_CELLS["load"].source
@@ -377,6 +381,19 @@ def test_repair_notebook_notes_answer_above_its_stub(tmp_path: Path) -> None:
     find_cell(cells, "imports")["source"] = RELEASED_CELLS["imports"].source
     assert repair(cells, tmp_path)[1] == []
     assert runs_without_error(repair(cells, tmp_path)[0])
+
+
+def test_describe_overwritten_answers_names_several_answers() -> None:
+    stub = "def {}(x):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
+    stubs = [
+        Cell("code", stub.format(id), grade_id=id, role=Role.SOLUTION) for id in ("load", "trim")
+    ]
+    own = Cell("code", "def load(x):\n    return 1\n\n\ndef trim(x):\n    return 2")
+    notebook = ParsedNotebook((own, *stubs))
+    assert list(describe_overwritten_answers(notebook, ParsedNotebook(tuple(stubs)))) == [
+        'your answers to load, trim are above the cells with "# YOUR CODE HERE", which define the '
+        "same functions again; write the answers in those cells"
+    ]
 
 
 def cells_with_stub(id: str, *answers: str, above: str = "") -> list[dict[str, Any]]:
@@ -401,6 +418,8 @@ def test_repair_notebook_grades_answer_below_its_tests(
     assert answer_source(notebook, id) == ANSWERS[id]
     assert runs_without_error(notebook)
     assert f"answers found below their tests, with only a stub above: {id}" in notes
+    # The student did not change the order of these cells. The repair did.
+    assert not any("different order" in note for note in notes)
     assert sum("NotImplementedError" in text for text in cell_sources(notebook)) == 0
 
 
@@ -415,6 +434,28 @@ def test_repair_notebook_grades_two_answers_in_one_cell_below_their_tests(tmp_pa
     notebook, notes = repair(cells, tmp_path)
     assert runs_without_error(notebook)
     assert "answers found below their tests, with only a stub above: load, trim" in notes
+    assert not any("different order" in note for note in notes)
+
+
+def test_repair_notebook_notes_only_tests_that_the_student_moved(tmp_path: Path) -> None:
+    cells = cells_with_stub("load", ANSWERS["load"])
+    moved_test = cells.pop(cells.index(find_cell(cells, "trim-values")))
+    cells.insert(cells.index(find_cell(cells, "trim")), moved_test)
+    notebook, notes = repair(cells, tmp_path)
+    assert runs_without_error(notebook)
+    assert notes == [
+        "answers found below their tests, with only a stub above: load",
+        "cells were in a different order: trim-values",
+    ]
+
+
+def test_repair_notebook_does_not_call_answer_in_new_cell_a_different_order(tmp_path: Path) -> None:
+    cells = answered_cells()
+    find_cell(cells, "trim")["source"] = ANSWERS["trim"] + "\n\n\n" + ANSWERS["load"]
+    cells.remove(find_cell(cells, "load"))
+    notebook, notes = repair(cells, tmp_path)
+    assert runs_without_error(notebook)
+    assert notes == ["answers that are in other cells, because their own are missing: load"]
 
 
 def test_repair_notebook_keeps_parts_of_answer_above_moved_tests(tmp_path: Path) -> None:
@@ -445,7 +486,7 @@ def test_repair_notebook_leaves_stub_if_no_cell_below_answers_it(tmp_path: Path,
 def test_repair_notebook_ignores_names_that_only_tests_use(tmp_path: Path) -> None:
     source = SOURCE.replace('guess["a"] == 1', '[n for n in [guess["a"]]] == [1]')
     released = ParsedNotebook.from_nbformat(student_notebook(parse_assignment(source, "ships")))
-    for own, notes in (("n = 5", 0), ('guess = {"a": 1}', 2)):
+    for own, notes in (("n = 5", 0), ('guess = {"a": 1}', 1)):
         cells = (*released.cells, Cell("code", own))
         assert len(repair_notebook(ParsedNotebook(cells), released).notes) == notes
 

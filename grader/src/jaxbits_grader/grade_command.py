@@ -67,7 +67,7 @@ def grade_folder(options: argparse.Namespace) -> int:
     if options.student:
         for record in records:
             score = "" if record.score is None else f" {record.score:g} of {record.max_score:g}"
-            print(f"{record.student}: {record.status}{score}; {'; '.join(record.notes)}"[:500])
+            print("; ".join([f"{record.student}: {record.status}{score}", *record.notes])[:500])
         print("The table was not changed. To update it, use 'results' instead of 'grade'.")
         return 0
     print(write_results(options))

@@ -40,7 +40,7 @@ from jaxbits_grader.running.student_run import run_without_hidden_tests
 # https://github.com/torvalds/linux/blob/v6.6/include/uapi/linux/prctl.h
 _PR_SET_PDEATHSIG = 1
 # Increase this number to mark every stored record as outdated.
-_GRADER_VERSION = 16
+_GRADER_VERSION = 17
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ FLAGGED = frozenset({"flagged"})
 UNREADABLE = frozenset({"unreadable"})
 STUB_MESSAGE = "the answer is missing or unfinished"
 NO_FUNCTION = "NameError before this check"
+FAILED_CELL = r"your cell \S+ does not run"
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def _places(answers: _Answers) -> Iterator[tuple[str, _Mess]]:
             "Writes all answers into the first cell, and leaves the stubs of the others below.",
             merged,
             builder.full_score - lost,
-            (STUB_MESSAGE, "overwritten by their own stub"),
+            (STUB_MESSAGE, r"above the cells? with .*, which defines?"),
         ),
     )
     yield (
@@ -150,7 +151,7 @@ def _places(answers: _Answers) -> Iterator[tuple[str, _Mess]]:
             "Answers in a copy of the stub above the stub itself.",
             answers.beside_stub(answers.source, above=True),
             lost,
-            (STUB_MESSAGE, "overwritten by their own stub"),
+            (STUB_MESSAGE, r"above the cells? with .*, which defines?"),
         ),
     )
     tested = answers.with_answer(answers.stub)
@@ -166,7 +167,7 @@ def _places(answers: _Answers) -> Iterator[tuple[str, _Mess]]:
             "Runs its cells out of order: the answer's cell uses a name that a cell below defines.",
             answers.below_tests("SCALE = 1", answer=f"SCALE + 1\n{answers.source}"),
             lost,
-            ("name 'SCALE' is not defined", NO_FUNCTION),
+            ("name 'SCALE' is not defined", FAILED_CELL),
         ),
     )
     yield (
@@ -197,7 +198,7 @@ def _cell_types(answers: _Answers) -> Iterator[tuple[str, _Mess]]:
         cell = cell_by_grade_id(notebook, answers.first.id)
         cell.cell_type = "markdown"
         del cell["outputs"], cell["execution_count"]
-        page = ("cells had a different type", *(("SyntaxError", NO_FUNCTION) if is_lost else ()))
+        page = ("cells had a different type", *(("SyntaxError", FAILED_CELL) if is_lost else ()))
         yield name, _Mess(summary, notebook, lost if is_lost else 0, page)
     yield (
         "raises-first",
@@ -261,7 +262,7 @@ def _characters(answers: _Answers) -> Iterator[tuple[str, _Mess]]:
         ),
     }
     for student, (summary, text) in broken.items():
-        page = ("(Syntax|Tab|Indentation)Error", NO_FUNCTION)
+        page = ("(Syntax|Tab|Indentation)Error", FAILED_CELL)
         yield student, _Mess(summary, answers.with_answer(text), lost, page, GRADED)
     harmless = {
         "tabs": ("Indents with tabs.", source.replace("    ", "\t")),
@@ -333,7 +334,7 @@ def _code(answers: _Answers) -> Iterator[tuple[str, _Mess]]:
             "An answer imports a module that is not there.",
             answers.with_answer(f"import seaborn_for_jax as sns\n{source}"),
             lost,
-            ("seaborn_for_jax", NO_FUNCTION),
+            ("seaborn_for_jax", FAILED_CELL),
         ),
     )
 

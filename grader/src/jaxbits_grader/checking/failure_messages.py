@@ -32,6 +32,12 @@ _KNOWN_ERRORS = _JAX_ERRORS | {
 # The grader calls jaxbits.testing by a private name that ends in "testing".
 _TESTING = re.compile(r"(\w*_)?testing\.assert_")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+# The test runs next to the answer, and the machine may be slow, so the cause remains unknown.
+ANSWER_TOO_SLOW = (
+    "your answer did not return in time, so the test was stopped; it may contain an endless loop"
+)
+TEST_ENDED = "the test ended without a result, perhaps because your answer needs too much memory"
+_UNFINISHED = "the answer is missing or unfinished, because it raises NotImplementedError"
 
 
 def literal_messages(source: str) -> set[str]:
@@ -72,10 +78,31 @@ def describe_failure(error: tuple[str, str], source: str, line: int | None) -> s
     if text in literal_messages(source):
         return text
     if name == "NotImplementedError" and not text:  # JAX's own errors of this class have a text.
-        return "the answer is missing or unfinished, because it raises NotImplementedError"
+        return _UNFINISHED
     shown = name if name in _KNOWN_ERRORS else "an exception"
     check = _next_check(source, line) if line is not None else None
     return f"{shown} before this check: {check}" if check else f"the test stopped with {shown}"
+
+
+def describe_failed_cell(id: str, error: tuple[str, str] | None) -> str:
+    """Return what a student may read about an answer's cell that did not run to its end.
+
+    Args:
+        id: The grade_id of the cell.
+        error: The name and the message of the exception, or None if the cell took too long.
+
+    Example:
+        >>> describe_failed_cell("total", ("SyntaxError", "invalid syntax"))
+        'your cell total does not run (SyntaxError)'
+        >>> describe_failed_cell("total", ("MyError", ""))
+        'your cell total does not run'
+    """
+    if error is None:
+        return f"your cell {id} took too long and was stopped; it may contain an endless loop"
+    name, text = error
+    if name == "NotImplementedError" and not text:  # This is a stub without a function.
+        return _UNFINISHED
+    return f"your cell {id} does not run" + (f" ({name})" if name in _KNOWN_ERRORS else "")
 
 
 def _messages_of(node: ast.AST) -> Iterator[str]:

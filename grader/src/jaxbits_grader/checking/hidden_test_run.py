@@ -9,7 +9,12 @@ from jaxbits_grader.authoring.assignment import Assignment, Task
 from jaxbits_grader.authoring.cell_markers import solution_source, visible_tests
 from jaxbits_grader.authoring.private_names import PrivateNames
 from jaxbits_grader.cell_names import bound_names
-from jaxbits_grader.checking.failure_messages import describe_failure
+from jaxbits_grader.checking.failure_messages import (
+    ANSWER_TOO_SLOW,
+    TEST_ENDED,
+    describe_failed_cell,
+    describe_failure,
+)
 from jaxbits_grader.checking.kernel_checks import (
     KERNEL_OPTIONS,
     watch_answer_state,
@@ -171,6 +176,9 @@ class _Run:
         done = self.kernel.run_cell(cell.source)
         if done.interrupted:
             self.record.slow.append(name)
+        if cell.role is Role.SOLUTION and (done.error or done.interrupted):
+            error = None if done.interrupted else done.error
+            self.record.failed_answers[name] = describe_failed_cell(name, error)
         self.record.note_missing_module(done, name)
         if cell.role is Role.GIVEN:
             self.kernel.run_cell(self.names.save_given_names(cell.source), in_history=False)
@@ -248,7 +256,9 @@ class _Run:
         verdict = self.judge.run_test(self.kernel, id, new)
         if verdict.ended:
             record.slow.append(id)
-            record.give(id, passed=False, message="the test took too long")
+            # The verdict also counts as ended if the judge's process died.
+            is_late = verdict.error is not None and "too long" in verdict.error[1]
+            record.give(id, passed=False, message=ANSWER_TOO_SLOW if is_late else TEST_ENDED)
         elif verdict.error and verdict.error[0] == "ChangedArgument":
             record.give(id, passed=False, message=describe_changed_argument(verdict.error[1]))
         elif verdict.cannot or verdict.skipped or verdict.error:

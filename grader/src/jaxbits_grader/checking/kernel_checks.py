@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from jaxbits_grader.checking import census, library_census
-from jaxbits_grader.checking.failure_messages import describe_failure
+from jaxbits_grader.checking.failure_messages import ANSWER_TOO_SLOW, describe_failure
 from jaxbits_grader.running.kernel_client import CellResult, Kernel, KernelNotStarted
 
 _SAFE_NAME = re.compile(r"[A-Za-z_.' ]{1,80}")
@@ -45,7 +45,7 @@ KERNEL_OPTIONS = (_MINIMAL_TRACEBACKS, _EARLY_IMPORT)
 def failure_message(kernel: Kernel, done: CellResult, renamed: str) -> str:
     """Return what the student may read about a failed test."""
     if done.interrupted or done.error is None:
-        return "the test took too long"
+        return ANSWER_TOO_SLOW
     line = kernel.evaluate(_FAILURE_LINE) or ""
     # The submission could have made up this answer, so use it only to choose one of the messages.
     is_line = re.fullmatch("[0-9]{1,5}", line, re.A) is not None

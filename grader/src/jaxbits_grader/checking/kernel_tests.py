@@ -113,6 +113,9 @@ class KernelTests:
             module = record.note_missing_module(done, task.id)
             message = f"the grader does not have the module {module}" if module else None
             message = message or failure or failure_message(self._kernel, done, renamed)
+            if done.error and done.error[0] == "NameError":
+                # The answer is probably undefined, because its own cell failed.
+                message = record.failed_answers.get(task.id, message)
             record.give(id, passed=False, message=message)
         elif not finished:
             record.tampering.append(f"the test {id} did not run to completion but reported success")

@@ -38,12 +38,15 @@ class RunRecord:
         assignment: The assignment, which has the test cells.
         imported: The modules that the notebook's cells import.
         points: The points and message for each test cell that has run, keyed by its grade_id.
+        failed_answers: What a student may read about each answer's cell that did not run to its
+            end, keyed by its grade_id.
         ended, tampering, slow, odd: See `RunResult`.
     """
 
     assignment: Assignment
     imported: Set[str] = frozenset()
     points: dict[str, CellPoints] = field(default_factory=dict)
+    failed_answers: dict[str, str] = field(default_factory=dict)
     ended: str | None = None
     tampering: list[str] = field(default_factory=list)
     slow: list[str] = field(default_factory=list)

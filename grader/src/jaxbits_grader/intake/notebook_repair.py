@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from jaxbits_grader.intake.cell_matching import Match, answer_of, is_edited, match_cells
+from jaxbits_grader.intake.cell_matching import (
+    Match,
+    answer_of,
+    is_edited,
+    is_same_text,
+    match_cells,
+)
 from jaxbits_grader.intake.notebook_reader import UnreadableNotebook
 from jaxbits_grader.intake.repair_notes import (
     describe_changed_cells,
@@ -45,7 +51,7 @@ def repair_notebook(submitted: ParsedNotebook, released: ParsedNotebook) -> Pars
     notes += describe_changed_cells(submitted.cells, match, released)
     notes += describe_duplicate_answers(submitted.cells, match, released)
     notes += _insert_missing(cells, released)
-    notes += _reorder(cells, released)
+    notes += _reorder(cells, released, _answers_written_below(submitted.cells, match, released))
     cells = [
         replace(cell, id=f"own-{number}") if cell.role is Role.OWN else cell
         for number, cell in enumerate(cells)
@@ -143,10 +149,38 @@ def _below_answer(cells: Sequence[Cell], place: int, test: str, released: Parsed
     return place
 
 
-def _reorder(cells: list[Cell], released: ParsedNotebook) -> Iterator[str]:
+def _answers_written_below(
+    cells: Sequence[Cell], match: Match, released: ParsedNotebook
+) -> set[str]:
+    """Return the answers that the student wrote in a new cell below the untouched stub.
+
+    Args:
+        cells: The student's cells.
+        match: Which of these cells belong to the assignment.
+        released: The notebook that was handed out.
+    """
+    found = set()
+    for id, our_cell in released.marked.items():
+        index = match.chosen[id]
+        if our_cell.role is not Role.SOLUTION or index is None:
+            continue
+        is_new = id not in (cells[index].grade_id, cells[index].id)
+        above = [cells[i] for i, other in enumerate(match.grade_ids[:index]) if other == id]
+        if is_new and any(is_same_text(cell, our_cell) for cell in above):
+            found.add(id)
+    return found
+
+
+def _reorder(cells: list[Cell], released: ParsedNotebook, written_below: set[str]) -> Iterator[str]:
     """Move tests below their answers, and move given cells above those that should follow them.
 
-    Yield a note if any cell was moved.
+    Yield a note if any cell was moved, except for tests whose answer is in another cell, which
+    another note says.
+
+    Args:
+        cells: The cells, whose order this function changes.
+        released: The notebook that was handed out.
+        written_below: The answers that the student wrote in a new cell below the stub.
     """
     moved = []
     order = list(released.marked)
@@ -160,7 +194,12 @@ def _reorder(cells: list[Cell], released: ParsedNotebook) -> Iterator[str]:
         elif cell.role is Role.GIVEN:
             there = min(map(ids.index, order[order.index(id) + 1 :]), default=here)
         if (here < there) == (cell.role is Role.TEST) and here != there:
+            answer = answers[id]
+            is_noted = answer is not None and (
+                answer in written_below or cells[ids.index(answer)].source == _MOVED_ANSWER
+            )
             cells.insert(there, cells.pop(here))
-            moved.append(id)
+            if not is_noted:
+                moved.append(id)
     if moved:
         yield f"cells were in a different order: {', '.join(moved)}"

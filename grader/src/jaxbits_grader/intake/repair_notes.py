@@ -85,4 +85,11 @@ def describe_overwritten_answers(
         elif names and names <= answered:
             found.append(str(cell.grade_id))
     if found:
-        yield f"answers that are overwritten by their own stub further down: {', '.join(found)}"
+        is_one = len(found) == 1
+        answers, cells = ("answer", "cell") if is_one else ("answers", "cells")
+        verb, defines, those = ("is", "defines", "that") if is_one else ("are", "define", "those")
+        yield (
+            f"your {answers} to {', '.join(found)} {verb} above the {cells} with "
+            f'"# YOUR CODE HERE", which {defines} the same {"function" if is_one else "functions"} '
+            f"again; write the {answers} in {those} {cells}"
+        )

@@ -18,7 +18,10 @@ _STATUS_TEXTS = {
     "flagged": "Graded. Please read the notes.",
     "partial": "Graded, but not all of your notebook ran to the end. Please read the notes.",
     "tampered": "Not scored yet, because your teacher has to look at your notebook first.",
-    "unreadable": "Not graded, because no notebook could be graded. The notes say why.",
+    "unreadable": (
+        "Not graded, because no notebook could be graded. The notes say why. "
+        "Hand in the .ipynb file that contains your answers to this assignment."
+    ),
     "failed": "Not graded yet. The notes say why. This says nothing about your answers.",
 }
 
