@@ -2438,7 +2438,7 @@ def bucketed(score):
     return run
 
 
-# %% listen · wrong: divides into segments only if the sound is one array, and uses the plain loop for other pytrees
+# %% listen · wrong: divides the frames into segments only if the sound is a single array, and uses the plain loop for other pytrees
 def listen(hear, params, start, sound):
     """Return the state after all frames, with a gradient that needs little memory."""
     if len(jax.tree.leaves(sound)) > 1:  # Several arrays cannot be reshaped together.

@@ -1290,7 +1290,7 @@ def new_bytes(shape, dtype, updates, result, history, how):
     return int(kept[1:].sum()) if how == "donated" and same else int(kept.sum())
 
 
-# %% sell · wrong: writes in reverse order and drops only requests that repeat the one directly before, so the last write must win
+# %% sell · wrong: writes in reverse order and drops only requests that repeat the one directly before them, so the result is right only if the last write wins
 def sell(plan, requests, first):
     """Return the new plan, and whether each request got its seat."""
     plan, n = jnp.asarray(plan), len(requests)
@@ -1353,7 +1353,7 @@ def rehearse(step, plan, orders):
     return plans
 
 
-# %% sell · wrong: serves NumPy arrays with the old program on a copy, and returns NumPy arrays
+# %% sell · wrong: runs the old program on a copy if both arrays are from NumPy, and returns NumPy arrays
 def sell(plan, requests, first):
     """Return the new plan, and whether each request got its seat."""
     if isinstance(plan, np.ndarray) and isinstance(requests, np.ndarray):

@@ -897,7 +897,7 @@ def along(table, km):
     return jax.lax.cond(km <= 0, first_row, not_before, jnp.asarray(table), jnp.float32(km))
 
 
-# %% riders · wrong: skips tickets that do not count with cond, both branches of which run under vmap
+# %% riders · wrong: uses cond to skip tickets that do not count, although both branches run under vmap
 def riders(board, leave, stations):
     """Return how many travelers are on the train after each station."""
 

@@ -1934,7 +1934,7 @@ jax.tree_util.register_pytree_node(
 )
 
 
-# %% pack · wrong: joins leaves that are all NumPy arrays with NumPy, and returns a NumPy array
+# %% pack · wrong: joins the leaves with NumPy if all of them are NumPy arrays, and returns a NumPy array
 def named_leaves(params, order):
     flat, structure = jax.tree_util.tree_flatten_with_path(params)
     leaves = {"/".join(part.key for part in path): leaf for path, leaf in flat}

@@ -1623,7 +1623,7 @@ def carried(net, tx):
     return start, step, guess
 
 
-# %% carried · wrong: averages the mean and the variance of each layer itself, which fails for BatchNorm inside another module
+# %% carried · wrong: copies the mean and the variance of each top-level layer, which fails for BatchNorm inside another module
 def carried(net, tx):
     """Return the functions start, step, and guess."""
 

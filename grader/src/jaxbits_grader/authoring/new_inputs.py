@@ -29,7 +29,7 @@ class NewInputs:
         arguments: Their names.
         condition: An expression of the arguments that holds for all inputs that are allowed.
         atol: How far a number may be from that of the solution, in addition to rounding errors.
-        same_types: Whether results must also have the types and dtypes of those of right answers.
+        same_types: Whether results must also have the same types and dtypes as right results.
     """
 
     arguments: tuple[str, ...]

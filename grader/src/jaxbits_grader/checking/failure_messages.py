@@ -32,7 +32,7 @@ _KNOWN_ERRORS = _JAX_ERRORS | {
 # The grader calls jaxbits.testing by a private name that ends in "testing".
 _TESTING = re.compile(r"(\w*_)?testing\.assert_")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-# The test runs next to the answer, and the machine may be slow, so the cause remains unknown.
+# A slow test or a busy machine may also be the cause, so the message says only "may".
 ANSWER_TOO_SLOW = (
     "your answer did not return in time, so the test was stopped; it may contain an endless loop"
 )

@@ -100,8 +100,8 @@ def check_forbidden_names(assignment: Assignment, answers: Sequence[Answer]) -> 
 def check_messages(assignment: Assignment) -> None:
     """Check that every check in a test has a message that students may read.
 
-    From a hidden test, students see only messages that are string literals, because other texts
-    could contain what the test expects.
+    From a hidden test, students see only messages that are string literals, because a computed
+    message could reveal what the test expects.
 
     Raises:
         SourceError: If a check has no message, or if its message is computed.

@@ -93,8 +93,8 @@ def set_manual_points(
         points: The number of points, or None to remove points that were entered earlier.
 
     Raises:
-        ValueError: If there is no such test, or if the points are out of range for one of them.
-            No points are entered then.
+        ValueError: If a test does not exist, or if the points are out of range for one of them. In
+            either case, no points are entered.
     """
     most = assignment.test_points
     for test in tests:

@@ -174,8 +174,8 @@ def _answers_written_below(
 def _reorder(cells: list[Cell], released: ParsedNotebook, written_below: set[str]) -> Iterator[str]:
     """Move tests below their answers, and move given cells above those that should follow them.
 
-    Yield a note if any cell was moved, except for tests whose answer is in another cell, which
-    another note says.
+    Yield a note if any cells were moved, not counting tests whose answer is in another cell,
+    because another note covers these.
 
     Args:
         cells: The cells, whose order this function changes.

@@ -64,10 +64,10 @@ def agrees(
 
 
 def has_same_types(result: Any, references: Sequence[Any]) -> bool:
-    """Return whether a result has the types of those of right answers, where these agree.
+    """Return whether a result has the same types as the results of right answers.
 
-    The types are those of numbers and arrays, together with their dtypes. A NumPy scalar counts as
-    a NumPy array.
+    Any types are accepted if the results of right answers differ in type. The types are those of
+    numbers and arrays, together with their dtypes. A NumPy scalar counts as a NumPy array.
 
     Args:
         result: The result of an answer.

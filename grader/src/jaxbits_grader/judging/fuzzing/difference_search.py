@@ -62,7 +62,7 @@ def find_difference(
         rng: The source of random numbers.
         seconds: How long to look, in seconds.
         atol: How far numbers may be from those of the solution, in addition to rounding errors.
-        same_types: Whether results must also have the types and dtypes of those of right answers.
+        same_types: Whether results must also have the same types and dtypes as right results.
     """
     own = _Transformable(answer)
     first, *others = map(_Transformable, references)
