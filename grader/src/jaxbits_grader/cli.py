@@ -182,10 +182,12 @@ def _mark(options: argparse.Namespace) -> int:
     student = Submission(options.student, None).id
     assignment = course.assignment(options.assignment)
     graded = sorted(path.stem for path in course.results(assignment.name).glob("*.json"))
+    if not graded:
+        raise ValueError(f"nothing has been graded for {assignment.name} yet; run 'grade' first")
     if student not in graded:
         raise ValueError(
             f"student must have a result for {assignment.name} "
-            f"({', '.join(graded) or 'none'}), got {options.student!r}"
+            f"({', '.join(graded)}), got {options.student!r}"
         )
     tests = list(assignment.test_points) if options.test == "all" else [options.test]
     set_manual_points(course, assignment, student, tests, options.points)

@@ -115,7 +115,7 @@ def open_course(root: Path) -> Course:
         if find_assignments(root):
             fix = "it contains assignment sources; give the course folder instead"
         else:
-            fix = f"create one: jaxbits-grader course {root} --from assignments"
+            fix = f"create one: jaxbits-grader course {root} --from FOLDER_OF_YOUR_VARIANT"
         raise CourseError(f"course: {root} is not a course (no {_SETTINGS_FILE}); {fix}") from None
     except (ValueError, KeyError, TypeError) as error:
         raise CourseError(f"course: {path} cannot be read: {error!r}") from None
