@@ -79,11 +79,11 @@ def write_folder(
         SourceError: If an assignment breaks a rule.
     """
     check_target(to, root)
+    if variant is not None and not find_assignments(variant):
+        raise TeachersError(f"--from must contain assignments ({SOURCE_FILE}), got {variant}")
     to.mkdir(mode=0o700, parents=True, exist_ok=True)
     to.chmod(0o700)  # `mkdir` does not change the mode of an existing folder.
     folders = find_assignments(variant or _write_missing_variants(to / "assignments", root, seed))
-    if not folders:
-        raise TeachersError(f"--from must contain assignments ({SOURCE_FILE}), got {variant}")
     texts: dict[Path, str] = {}
     names = []
     for folder in folders:

@@ -318,7 +318,11 @@ def test_failed_test_does_not_blame_a_loop_if_the_judge_ended(
     verdict = Verdict(error=("TimeoutError", "the judge's process has ended"), ended=True)
     monkeypatch.setattr(JudgeSession, "run_test", lambda *_: verdict)
     message = "the test ended without a result, perhaps because your answer needs too much memory"
-    assert [cell.message for cell in grade_size("size = len").points] == [message] * 2
+    found = grade_size("size = len")
+    assert [cell.message for cell in found.points] == [message] * 2
+    assert not found.slow
+    assert all(note.startswith("the judge's process ended during ") for note in found.odd)
+    assert len(found.odd) == 2
 
 
 @harness.needs_sandbox

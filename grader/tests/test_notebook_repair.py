@@ -364,7 +364,7 @@ def test_repair_notebook_notes_different_copies_of_answer(tmp_path: Path) -> Non
 def test_repair_notebook_notes_answer_above_its_stub(tmp_path: Path) -> None:
     note = (
         'your answer to load is above the cell with "# YOUR CODE HERE", which defines the same '
-        "function again; write the answer in that cell"
+        "names again; write the answer in that cell"
     )
     cells = answered_cells()
     answer_cell = {"cell_type": "code", "metadata": {}, "id": "own", "source": ANSWERS["load"]}
@@ -392,7 +392,7 @@ def test_describe_overwritten_answers_names_several_answers() -> None:
     notebook = ParsedNotebook((own, *stubs))
     assert list(describe_overwritten_answers(notebook, ParsedNotebook(tuple(stubs)))) == [
         'your answers to load, trim are above the cells with "# YOUR CODE HERE", which define the '
-        "same functions again; write the answers in those cells"
+        "same names again; write the answers in those cells"
     ]
 
 

@@ -58,7 +58,7 @@ def _prove(options: argparse.Namespace) -> int:
     # https://github.com/python/cpython/issues/106905
     context = multiprocessing.get_context("forkserver")
     with TemporaryDirectory() as cache, ProcessPoolExecutor(options.workers, context) as pool:
-        # Mistakes in a source are found within seconds, so report all of them before the long part.
+        # Some mistakes are found within seconds, so report these before the long part.
         checks = {folder: pool.submit(_check_source, folder, options) for folder in folders}
         mistakes = {folder: check.exception() for folder, check in checks.items()}
         for folder, error in mistakes.items():
@@ -96,7 +96,7 @@ def _report_mistake(folder: Path, error: BaseException, *, is_only_one: bool) ->
     """Print why an assignment could not be checked, or raise the error if there are no others."""
     if is_only_one or not isinstance(error, ValueError):
         raise error
-    print(f"{folder.resolve().name}:\n  ✗ {error}\n  no answers tried", flush=True)
+    print(f"{folder.resolve().name}:\n  ✗ {error}\n  not checked", flush=True)
 
 
 def _source_bytes(folder: Path) -> int:

@@ -255,9 +255,12 @@ class _Run:
             new = self.judge.new_values(id, "judge")
         verdict = self.judge.run_test(self.kernel, id, new)
         if verdict.ended:
-            record.slow.append(id)
             # The verdict also counts as ended if the judge's process died.
             is_late = verdict.error is not None and "too long" in verdict.error[1]
+            if is_late:
+                record.slow.append(id)
+            else:
+                record.odd.append(f"the judge's process ended during {id}")
             record.give(id, passed=False, message=ANSWER_TOO_SLOW if is_late else TEST_ENDED)
         elif verdict.error and verdict.error[0] == "ChangedArgument":
             record.give(id, passed=False, message=describe_changed_argument(verdict.error[1]))

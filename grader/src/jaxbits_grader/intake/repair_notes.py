@@ -90,6 +90,6 @@ def describe_overwritten_answers(
         verb, defines, those = ("is", "defines", "that") if is_one else ("are", "define", "those")
         yield (
             f"your {answers} to {', '.join(found)} {verb} above the {cells} with "
-            f'"# YOUR CODE HERE", which {defines} the same {"function" if is_one else "functions"} '
-            f"again; write the {answers} in {those} {cells}"
+            f'"# YOUR CODE HERE", which {defines} the same names again; '
+            f"write the {answers} in {those} {cells}"
         )
